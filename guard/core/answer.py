@@ -1,0 +1,94 @@
+"""Answer: what goes back for a call that did not simply succeed, in one shape for all wires.
+
+`{"ok": false, "error": {"code", "message", "retry", …}}`: a stable code, what to change, and whether proposing again can help. Holds no
+value of anybody, no policy text and no exception's text. Used by the pipeline after any room; pure.
+"""
+
+from __future__ import annotations
+
+from guard.core.model import Approval, Outcome, Refusal, Status, ToolCall, ValidCall
+from guard.core.ports import Detect
+from guard.core.reasons import RETRY, SENTENCE, Reason
+from guard.core.rules import Issue
+from guard.core.values import JsonObject, encode
+
+
+def error_text(reason: Reason, detail: str = "", *, retry: bool | None = None, extra: JsonObject | None = None) -> str:
+    """The JSON text of an error."""
+    message = f"{SENTENCE[reason]} {detail}".rstrip()
+    error: JsonObject = {"code": str(reason), "message": message, "retry": reason in RETRY if retry is None else retry}
+    return encode({"ok": False, "error": error | (extra or {})})
+
+
+def refused(call: ToolCall, refusal: Refusal, arguments: JsonObject | None, detect: Detect) -> Outcome:
+    """The outcome of a call that does not run."""
+    extra: JsonObject = dict(refusal.extra)
+    if refusal.issues:
+        extra["problems"] = [_issue(issue) for issue in refusal.issues]
+    detail, _ = detect(None, refusal.detail) if refusal.detail else ("", ())
+    content = error_text(refusal.reason, detail, extra=extra)
+    return _outcome(call, "refused", refusal.reason, arguments, content, extra.get("approval"))
+
+
+def held(valid: ValidCall, approval: Approval, now: float) -> Outcome:
+    """The outcome of a call that waits for a person."""
+    extra: JsonObject = {
+        "approval": approval.id,
+        "executed": False,
+        "decided_by": "the signed-in person" if approval.by_self and not approval.by else "another person",
+        "expires_in_seconds": max(0, int(approval.expires_at - now)),
+    }
+    content = error_text(Reason.HELD_FOR_APPROVAL, extra=extra)
+    return _outcome(valid.call, "held", Reason.HELD_FOR_APPROVAL, valid.arguments, content, approval.id)
+
+
+def unknown(call: ToolCall, arguments: JsonObject | None, detail: str = "", approval: str | None = None) -> Outcome:
+    """The outcome of an action that may or may not have taken effect."""
+    return _outcome(
+        call,
+        "unknown",
+        Reason.OUTCOME_UNKNOWN,
+        arguments,
+        error_text(Reason.OUTCOME_UNKNOWN, detail, extra={"executed": None}),
+        approval,
+    )
+
+
+def failed(valid: ValidCall, reason: Reason, detail: str, *, approval: str | None = None, reference: str = "") -> Outcome:
+    """The outcome of a tool that failed. A failed look-up may be tried again, a failed action only by a person's word."""
+    extra: JsonObject = {"tool": valid.tool.name}
+    if reference:
+        extra["reference"] = reference
+    content = error_text(reason, detail, retry=not valid.tool.acts, extra=extra)
+    return _outcome(valid.call, "failed", reason, valid.arguments, content, approval)
+
+
+def withheld(valid: ValidCall, *, approval: str | None = None, detail: str = "") -> Outcome:
+    """The outcome of a tool that ran and whose result may not be shown. An action stays done, so that nobody repeats it."""
+    if not valid.tool.acts:
+        return failed(valid, Reason.RESULT_WITHHELD, detail, approval=approval)
+    content = encode({"ok": True, "note": "Done. Its result could not be made safe to show and is withheld."})
+    return _outcome(valid.call, "done", None, valid.arguments, content, approval)
+
+
+def _issue(issue: Issue) -> JsonObject:
+    shown: JsonObject = {"path": issue.path, "rule": issue.rule, "message": issue.message}
+    if issue.allowed:
+        shown["allowed"] = list(issue.allowed)
+    if issue.nearest:
+        shown["nearest"] = issue.nearest
+    return shown
+
+
+def _outcome(
+    call: ToolCall, status: Status, reason: Reason | None, arguments: JsonObject | None, content: str, approval: object = None
+) -> Outcome:
+    return Outcome(
+        call_id=call.id,
+        tool=call.tool,
+        status=status,
+        reason=reason,
+        arguments=arguments,
+        content=content,
+        approval=approval if isinstance(approval, str) else None,
+    )

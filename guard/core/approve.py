@@ -1,0 +1,80 @@
+"""Approve: the seventh room. `AuthorizedCall` → `Allow`, `Hold` or a refusal: whether a person must decide, and what they decided.
+
+An approval is about one exact call; it is asked for only after everything else has passed, and an approved one is compared with the
+call and with today's rule again. Comes after limit and before claim, which spends the approval. A person's yes runs nothing here.
+"""
+
+from __future__ import annotations
+
+from guard.core.model import Allow, Approval, AuthorizedCall, CallKey, Hold, Refusal
+from guard.core.reasons import Reason
+from guard.core.rules import ApprovalRule
+from guard.core.values import digest
+
+
+def proposal(call: AuthorizedCall, rule: ApprovalRule, key: CallKey, policy: str, now: float) -> Approval:
+    """The question that a person would be asked about this call; the store finds an equal one or opens it.
+
+    The id is derived from place and fingerprint, so that asking twice about the same call is asking once.
+    """
+    valid = call.valid
+    ref = key.ref
+    place = digest("guard-approval-v1", ref.tenant, ref.conversation, ref.branch, str(key.turn), str(key.position), key.key)
+    return Approval(
+        id="ap_" + digest(place, valid.fingerprint)[:20],
+        fingerprint=valid.fingerprint,
+        status="pending",
+        tool=valid.tool.name,
+        definition=valid.tool.definition,
+        kind=valid.tool.kind,
+        arguments=valid.arguments,
+        origins=dict(call.grounded.origins),
+        show=tuple(str(path) for path in rule.show),
+        requester=ref.principal,
+        tenant=ref.tenant,
+        conversation=ref.conversation,
+        branch=ref.branch,
+        turn=key.turn,
+        position=key.position,
+        call_id=valid.call.id,
+        by=rule.by,
+        by_self=rule.self_,
+        policy=policy,
+        requested_at=now,
+        expires_at=now + rule.expires,
+    )
+
+
+def approve(call: AuthorizedCall, rule: ApprovalRule, approval: Approval) -> Allow | Hold | Refusal:
+    """What the approval means for the call, today."""
+    valid = call.valid
+    if approval.fingerprint != valid.fingerprint or approval.definition != valid.tool.definition:
+        return Refusal(reason=Reason.APPROVAL_INVALID, note="fingerprint")
+    if approval.status == "pending":
+        return Hold(call=call, approval=approval)
+    if approval.status == "approved":
+        if not _suffices(approval, rule):
+            return Refusal(reason=Reason.APPROVAL_INVALID, note="today's policy asks for another approver")
+        return Allow(call=call, approval=approval)
+    if approval.status == "rejected":
+        detail = f"Reason given: {approval.reason}" if approval.reason else ""
+        return Refusal(reason=Reason.APPROVAL_REJECTED, detail=detail, extra={"approval": approval.id})
+    if approval.status == "expired":
+        return Refusal(reason=Reason.APPROVAL_EXPIRED, extra={"approval": approval.id})
+    return Refusal(reason=Reason.APPROVAL_INVALID, note=f"status {approval.status}")
+
+
+def _suffices(approval: Approval, rule: ApprovalRule) -> bool:
+    """Whether an approval given under an earlier rule still meets the rule of today."""
+    if rule.by:
+        return bool(approval.by) and set(approval.by) <= set(rule.by)
+    return bool(approval.by) or approval.by_self
+
+
+def may_decide(approval: Approval, principal: str, tenant: str, roles: frozenset[str]) -> bool:
+    """Whether this person's vote counts: the requester where the policy says `self`, else a holder of a role, never the requester."""
+    if tenant != approval.tenant:
+        return False
+    if principal == approval.requester:
+        return approval.by_self
+    return bool(roles & set(approval.by))

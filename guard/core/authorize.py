@@ -1,0 +1,93 @@
+"""Authorize: the fifth room. `GroundedCall` → `AuthorizedCall`: this person, in this tenant, may call this tool with these arguments.
+
+Casbin says who may call what; the record that is touched must belong to the person; argument rules narrow further; and the
+approval rule that applies is chosen, the strictest where the policy cannot tell. Comes after ground and before limit, so that nobody
+is asked about a call that would be refused. It can only refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from guard.core.model import AuthorizedCall, GroundedCall, Refusal, Session, ValidCall
+from guard.core.ports import Authorizer, Facts
+from guard.core.reasons import Reason
+from guard.core.rules import ApprovalRule, ArgumentRule, ResourceRule, Tool
+from guard.core.values import Json, canonical, equal
+
+
+def lookups(valid: ValidCall) -> tuple[tuple[tuple[str, Json], ...], tuple[str, ...]]:
+    """Which records (resource name, id) and which file paths must be looked up before this call can be judged."""
+    records = [(rule.name, value) for rule in valid.tool.resources for value in rule.argument.find(valid.arguments)]
+    paths = [value for path in valid.tool.resolves for value in path.find(valid.arguments) if isinstance(value, str)]
+    return tuple(records), tuple(paths)
+
+
+def authorize(grounded: GroundedCall, session: Session, authorizer: Authorizer, facts: Facts) -> AuthorizedCall | Refusal:
+    """Judge the call. An exception in the authorizer refuses (the pipeline sees to it)."""
+    valid = grounded.valid
+    tool = valid.tool
+    verdict = authorizer.decide(session, tool.name, "call")
+    if verdict.denied or not verdict.allowed:
+        return Refusal(reason=Reason.NOT_AUTHORIZED, rules=verdict.rules)
+    for resource in tool.resources:
+        refusal = _owned(resource, valid, session, facts)
+        if refusal is not None:
+            return refusal
+    if not tool.rules and not tool.approval:
+        return AuthorizedCall(grounded=grounded, rules=verdict.rules)
+    scope = _scope(valid, session, facts)
+    broken = [rule for rule in tool.rules if _refuses(rule, scope)]
+    enforced = next((rule for rule in broken if not rule.shadow), None)
+    if enforced is not None:
+        return Refusal(reason=Reason.RULE_REFUSED, detail=enforced.say or "", rules=(enforced.id,))
+    shadowed = tuple(f"shadow {rule.id}" for rule in broken)
+    return AuthorizedCall(grounded=grounded, rules=verdict.rules + shadowed, approval=_asks(tool, scope))
+
+
+def _owned(rule: ResourceRule, valid: ValidCall, session: Session, facts: Facts) -> Refusal | None:
+    """Every record named by the argument must be known and, where an owner field is named, be the principal's own."""
+    for value in rule.argument.find(valid.arguments):
+        place = (rule.name, canonical(value))
+        if place not in facts.resources:
+            return Refusal(reason=Reason.FACT_UNAVAILABLE, detail=f"The {rule.name} named by {rule.argument}.")
+        record = facts.resources[place]
+        if record is None or (rule.owner and not _is_owner(rule.owner.find(record), session.principal)):
+            return Refusal(
+                reason=Reason.NOT_OWNER, detail=f"The {rule.name} named by {rule.argument}.", rules=(f"resource {rule.name}",)
+            )
+    return None
+
+
+def _is_owner(owners: list[Json], principal: str) -> bool:
+    return any(equal(owner, principal) for owner in owners)
+
+
+def _scope(valid: ValidCall, session: Session, facts: Facts) -> Mapping[str, Json]:
+    resource: dict[str, Json] = {}
+    for rule in valid.tool.resources:
+        found = [facts.resources.get((rule.name, canonical(value))) for value in rule.argument.find(valid.arguments)]
+        record = found[0] if len(found) == 1 else found
+        if isinstance(record, Mapping):
+            resource.update(record)
+        resource[rule.name] = record
+    return {"arguments": valid.arguments, "session": session.facts(), "resource": resource, "resolved": facts.resolved}
+
+
+def _refuses(rule: ArgumentRule, scope: Mapping[str, Json]) -> bool:
+    return not rule.when.surely(scope) if rule.effect == "require" else rule.when.maybe(scope)
+
+
+def _asks(tool: Tool, scope: Mapping[str, Json]) -> ApprovalRule | None:
+    """The first alternative that surely applies, or the strictest of those before it that may apply."""
+    candidates: list[ApprovalRule] = []
+    for rule in tool.approval:
+        if rule.when is None or rule.when.surely(scope):
+            candidates.append(rule)
+            break
+        if rule.when.maybe(scope):
+            candidates.append(rule)
+    if not candidates:
+        return tool.approval[-1] if tool.approval else None
+    chosen = max(candidates, key=lambda rule: rule.strictness)
+    return chosen if chosen.strictness else None

@@ -1,0 +1,47 @@
+"""Bind: the second room. `ParsedCall` → `BoundCall`: every field that the session owns holds the session's value.
+
+What the model sent there is discarded unseen by the rooms after; that it sent something else is noted. A session without the fact
+refuses. Comes after parse and before validate, so that the session's values are what is validated.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from guard.core.model import BoundCall, ParsedCall, Refusal, Session
+from guard.core.reasons import Reason
+from guard.core.values import Json, equal
+
+
+def bind(parsed: ParsedCall, session: Session) -> BoundCall | Refusal:
+    """Overwrite the bound fields of `parsed` from `session`."""
+    tool = parsed.tool
+    if not tool.bindings:
+        return BoundCall(call=parsed.call, tool=tool, arguments=parsed.arguments)
+    arguments = dict(parsed.arguments)
+    facts = session.facts()
+    spoofed: list[str] = []
+    for binding in tool.bindings:
+        found = binding.source.find(facts)
+        if not found or found[0] is None:
+            return Refusal(reason=Reason.SESSION_FACT_MISSING, detail=f"The field {binding.field} cannot be filled in.")
+        value = exact(found[0])
+        if binding.field in arguments and not equal(arguments[binding.field], value):
+            if binding.strict:
+                return Refusal(
+                    reason=Reason.BOUND_FIELD_SENT, detail=f"Leave out {binding.field}.", note=f"spoof:{binding.field}"
+                )
+            spoofed.append(binding.field)
+        arguments[binding.field] = value
+    return BoundCall(call=parsed.call, tool=tool, arguments=arguments, spoofed=tuple(spoofed))
+
+
+def exact(value: Json) -> Json:
+    """A session value as exact JSON: a float becomes the Decimal of its shortest text, a tuple becomes a list."""
+    if isinstance(value, float):
+        return Decimal(repr(value))
+    if isinstance(value, list | tuple):
+        return [exact(item) for item in value]
+    if isinstance(value, dict):
+        return {key: exact(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,251 @@
+"""Board: the bookkeeping of one turn on its way through the rooms. Which calls are here, how far each one got, what is already known.
+
+No order and no decision of a room lives here; `pipeline` alone knows the order. Holds what changes while a turn is walked, so that a
+failing store leaves every call with a definite state. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, TypeVar
+
+from guard.core import answer, audit
+from guard.core.model import (
+    Allow,
+    AuthorizedCall,
+    BoundCall,
+    CallKey,
+    ConversationRef,
+    GroundedCall,
+    Hold,
+    Outcome,
+    ParsedCall,
+    Refusal,
+    Session,
+    ToolCall,
+    ValidCall,
+)
+from guard.core.ports import Again, CallRow, Detect, Event, Opened, Policy
+from guard.core.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Follows:
+    """The same action as an earlier call of this turn: it shares that call's outcome."""
+
+    leader: int
+
+
+State: TypeAlias = (
+    ToolCall | ParsedCall | BoundCall | ValidCall | GroundedCall | AuthorizedCall | Allow | Hold | Refusal | Follows | Outcome
+)
+S = TypeVar("S", ToolCall, ParsedCall, BoundCall, ValidCall, GroundedCall, AuthorizedCall)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a walk is given: everything it may know besides the answers to its commands."""
+
+    policy: Policy
+    session: Session
+    ref: ConversationRef
+    offered: frozenset[str]  # tools that this chat may propose
+    visible: frozenset[str]  # tools that the session may call, for telling the model
+    detect: Detect
+    now: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One proposed call at its place. `row` is what the ledger has of it, `since` the turn before which results count."""
+
+    key: CallKey
+    call: ToolCall
+    row: CallRow | None
+    since: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Board:
+    """The calls of one turn: `states` and `keys` follow `items` by index. `keys` are the places that budgets and claims use."""
+
+    items: tuple[Item, ...]
+    context: Context
+    opened: Opened | None  # None when held calls are settled outside of a turn
+    states: list[State] = field(default_factory=list)
+    keys: list[CallKey] = field(default_factory=list)
+    last: list[object] = field(default_factory=list)  # the furthest proof of each call, for the audit
+    stop: bool = False
+
+    def __post_init__(self) -> None:
+        self.states = [item.call for item in self.items]
+        self.keys = [item.key for item in self.items]
+        self.last = [None for _ in self.items]
+
+    def each(self, kind: type[S], room: Callable[[int, S], State], failure: Reason = Reason.INTERNAL_ERROR) -> None:
+        """Send every call that is a `kind` through `room`. Whatever a room raises refuses that call alone."""
+        for index, state in enumerate(self.states):
+            if isinstance(state, kind):
+                try:
+                    self.put(index, room(index, state))
+                except Exception as error:  # noqa: BLE001 - default deny: an error in a room is a refusal
+                    self.put(index, Refusal(reason=failure, note=type(error).__name__))
+
+    def put(self, index: int, state: State) -> None:
+        """Note how far a call got."""
+        self.states[index] = state
+        if isinstance(state, Refusal):
+            self.stop = self.stop or state.stop
+        elif isinstance(state, ParsedCall | BoundCall | ValidCall | AuthorizedCall):
+            self.last[index] = state
+
+    def having(self, kind: type[S]) -> list[tuple[int, S]]:
+        """The calls that are a `kind` now, with their indexes."""
+        return [(index, state) for index, state in enumerate(self.states) if isinstance(state, kind)]
+
+    def abandon(self, reason: Reason) -> None:
+        """Refuse every call that is not decided against or answered yet: the store failed before anything ran."""
+        for index, state in enumerate(self.states):
+            undecided = not isinstance(state, Refusal | Outcome | Follows)
+            if undecided or (isinstance(state, Outcome) and state.status == "held"):
+                self.states[index] = Refusal(reason=reason)
+
+    def arguments(self, index: int) -> dict[str, object] | None:
+        """The final arguments of a call, if it got that far."""
+        last = self.last[index]
+        if isinstance(last, AuthorizedCall):
+            last = last.valid
+        return last.arguments if isinstance(last, ValidCall) else None
+
+
+# -- what the ledger already knows ------------------------------------------------------------------------------------
+
+
+def recall(item: Item, opened: Opened | None) -> Outcome | ToolCall | Refusal:
+    """The recorded outcome of a call that was handled before, or the call, to be walked (again)."""
+    row = item.row
+    if row is None or opened is None:
+        return item.call
+    if item.key.key and row.call.tool != item.call.tool:
+        return Refusal(reason=Reason.CONFLICT)
+    unsure = opened.again is Again.UNSURE
+    if unsure and (row.kind != "action" or row.status in {"refused", "held"}):
+        return item.call
+    if item.key.key and row.call.arguments != item.call.arguments:
+        return item.call  # another spelling or another content: the fingerprint will tell
+    if row.outcome is not None and row.outcome.status != "held":
+        return replayed(row.outcome, item.call)
+    return answer.unknown(item.call, row.arguments, approval=row.approval) if row.status == "started" else item.call
+
+
+def same_content(item: Item, valid: ValidCall) -> ValidCall | Outcome | Refusal:
+    """A host's own key names one content only: the same again is a replay, another one a conflict."""
+    row = item.row
+    if row is None or not item.key.key or not row.fingerprint:
+        return valid
+    if row.fingerprint != valid.fingerprint:
+        return Refusal(reason=Reason.CONFLICT)
+    if row.outcome is not None and row.outcome.status != "held":
+        return replayed(row.outcome, item.call)
+    return answer.unknown(item.call, row.arguments, approval=row.approval) if row.status == "started" else valid
+
+
+def replayed(outcome: Outcome, call: ToolCall) -> Outcome:
+    """A recorded outcome, for this call id."""
+    return replace(outcome, call_id=call.id, tool=call.tool, replayed=True)
+
+
+def adopt(board: Board, twins: Mapping[str, CallRow]) -> None:
+    """Make every action an alias of an equal one: of an earlier sibling, or of a live or finished call of the conversation."""
+    leaders: dict[str, int] = {}
+    for index, valid in board.having(ValidCall):
+        if not valid.tool.acts:
+            continue
+        leader = leaders.setdefault(valid.fingerprint, index)
+        if leader != index:
+            board.put(index, Follows(leader))
+            continue
+        twin = twins.get(valid.fingerprint)
+        if twin is not None and twin.key != board.items[index].key:
+            _alias(board, index, valid, twin)
+
+
+def _alias(board: Board, index: int, valid: ValidCall, twin: CallRow) -> None:
+    item = board.items[index]
+    if twin.status == "held":
+        board.keys[index] = twin.key  # same approval, same budget, one claim
+        return
+    if twin.status in {"started", "unknown"}:
+        board.put(index, replace(answer.unknown(item.call, valid.arguments, approval=twin.approval), replayed=True))
+        return
+    handled_before = item.row is not None and item.row.status == "alias"
+    current = board.opened is None or twin.run == board.opened.run
+    if twin.outcome is not None and (handled_before or (current and not valid.tool.repeat)):
+        board.put(index, replayed(twin.outcome, item.call))
+
+
+# -- rows and events -----------------------------------------------------------------------------------------------------
+
+
+def conclude(board: Board) -> tuple[list[CallRow], list[Event]]:
+    """Turn refusals and holds into outcomes, and give the rows and events that make every decision durable."""
+    rows: list[CallRow] = []
+    events: list[Event] = []
+    context = board.context
+    for index, (item, state) in enumerate(zip(board.items, board.states, strict=True)):
+        if isinstance(state, Outcome):
+            known = at(state, item.key)
+            board.states[index] = known
+            events.append(audit.delivered(item.key, item.call, known))
+            if item.row is None or item.row.key != item.key:
+                rows.append(row_of(board, index, known, "alias"))
+            elif item.row.status == "started":
+                rows.append(replace(item.row, status="unknown", outcome=known))
+                events.append(audit.ended(item.key, item.call, known))
+            continue
+        if isinstance(state, Allow | Hold | Refusal):
+            events.append(audit.decided(item.key, item.call, state, board.last[index], context.policy.version, context.detect))
+        if isinstance(state, Refusal):
+            outcome = answer.refused(item.call, state, board.arguments(index), context.detect)
+            board.states[index] = at(outcome, item.key)
+            rows.append(row_of(board, index, outcome, "refused"))
+        elif isinstance(state, Hold):
+            outcome = at(answer.held(state.call.valid, state.approval, context.now), item.key)
+            board.states[index] = outcome
+            rows.append(row_of(board, index, outcome, "held" if board.keys[index] == item.key else "alias"))
+    return rows, events
+
+
+def at(outcome: Outcome, key: CallKey) -> Outcome:
+    """The outcome with its place."""
+    return replace(outcome, turn=key.turn, position=key.position)
+
+
+def row_of(board: Board, index: int, outcome: Outcome | None, status: str, key: CallKey | None = None) -> CallRow:
+    """The ledger row of a call, as far as it got."""
+    item, last = board.items[index], board.last[index]
+    grounded = last.grounded if isinstance(last, AuthorizedCall) else None
+    valid = grounded.valid if grounded else last if isinstance(last, ValidCall) else None
+    opened = board.opened
+    return CallRow(
+        key=key or item.key,
+        call=item.call,
+        status=status,
+        kind=valid.tool.kind if valid else "",
+        fingerprint=valid.fingerprint if valid else "",
+        arguments=valid.arguments if valid else None,
+        owned=grounded.owned if grounded else frozenset(),
+        evidence=grounded.evidence if grounded else (),
+        approval=outcome.approval if outcome else None,
+        outcome=at(outcome, key or item.key) if outcome else None,
+        run=opened.run if opened else item.row.run if item.row else 0,
+        repeat=valid.tool.repeat if valid else False,
+        settled=opened is not None and status != "held",
+        at=board.context.now,
+    )
+
+
+def followers(states: Iterable[State]) -> list[tuple[int, int]]:
+    """Calls that share an earlier call's outcome: (their index, the leader's)."""
+    return [(index, state.leader) for index, state in enumerate(states) if isinstance(state, Follows)]

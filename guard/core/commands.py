@@ -1,0 +1,276 @@
+"""Commands: what the walk asks of the world, and the shape of each answer.
+
+A flow yields a `Command[T]` through `ask` and is sent a `T`; two short drivers in `guard.runner` obey. Frozen data. Comes after the model and
+before ports and the pipeline; imports no room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from guard.core.model import Approval, Block, CallKey, ConversationRef, Evidence, Outcome, Session, ToolCall, Usage
+from guard.core.rules import Tool
+from guard.core.values import Json, JsonObject
+
+T = TypeVar("T")
+Event: TypeAlias = dict[str, Json]
+"""One audit record before it is sealed: `kind` and the fields of schema v1; the store adds v, id, ts, chain, seq, prev, hash."""
+
+
+class HaltedError(Exception):
+    """Thrown into the walk at Claim or Execute once the caller has been interrupted: nothing new starts, everything is closed."""
+
+
+class Command(Generic[T]):
+    """Something that the walk wants done; `T` is the type of the answer."""
+
+    __slots__ = ()
+
+
+Flow: TypeAlias = Generator[Command[Any], Any, T]
+
+
+def ask(command: Command[T]) -> Flow[T]:
+    """Yield a command and return its answer with the right type: the one place where the answer is untyped."""
+    answer: T = yield command
+    return answer
+
+
+# -- the ledger ------------------------------------------------------------------------------------------------------
+
+
+class Again(Enum):
+    """Whether a handled message is the newest turn once more."""
+
+    NEW = "new"
+    AGAIN = "again"
+    UNSURE = "unsure"  # no history to tell: an equal action replays, an equal read runs again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRow:
+    """One call in the ledger. `status`: allowed, held, refused, started, done, failed, unknown.
+
+    `call` is the proposal, `arguments` the final ones, `value` the raw result of a finished call (for grounds), `outcome` what went back.
+    """
+
+    key: CallKey
+    call: ToolCall
+    status: str
+    kind: str = ""
+    fingerprint: str = ""
+    arguments: JsonObject | None = None
+    owned: frozenset[str] = frozenset()
+    evidence: tuple[Evidence, ...] = ()
+    approval: str | None = None
+    value: Json = None
+    outcome: Outcome | None = None
+    run: int = 0
+    repeat: bool = False
+    settled: bool = False  # a held call whose outcome was delivered as a follow-up
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A turn as the ledger numbered it, and what limits need to know. Counts include this turn."""
+
+    turn: int
+    again: Again
+    rows: Mapping[int, CallRow]  # position → row, for a turn handled before
+    run: int  # how often the user has spoken
+    steps: int  # turns since the user last spoke
+    seconds: float  # since the user last spoke, waiting for people not counted
+    tokens: int
+    cost: Decimal | None  # None: some reply did not say
+    tokens_known: bool
+    total_tokens: int  # of the conversation
+    total_cost: Decimal | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """What earlier turns of the conversation left: finished calls of the tools asked for, oldest first, and the user's words."""
+
+    calls: tuple[CallRow, ...] = ()
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What lookups gave. A missing key means that the fact is unavailable; `errors` says so for the audit."""
+
+    resources: Mapping[tuple[str, str], Json] = field(default_factory=dict)  # (name, canonical id) → record
+    resolved: Mapping[str, str] = field(default_factory=dict)  # file path → real path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """One draw on one budget: refused when the budget's total would exceed `limit`."""
+
+    scope: str
+    name: str
+    amount: Decimal
+    limit: Decimal
+
+
+# -- commands --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTurn(Command[Opened]):
+    """Number the turn, or recognise it as the newest one handled again; a numbered turn records `events` with its number.
+
+    `digest` is over the calls. `answered` counts the messages with this digest whose results are in the history, `answered_all` all
+    answered messages with calls; None where no history was given.
+    """
+
+    ref: ConversationRef
+    digest: str
+    calls: tuple[ToolCall, ...]
+    usage: Usage
+    answered: int | None = None
+    answered_all: int | None = None
+    key: str = ""
+    events: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadFacts(Command[Facts]):
+    """Look up records by (resource name, id) and resolve file paths. What cannot be had is simply missing in the answer."""
+
+    resources: tuple[tuple[str, Json], ...]
+    paths: tuple[str, ...]
+    session: Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadLedger(Command[Ledger]):
+    """Read finished calls of `tools` from turns before `before`, and the user's words."""
+
+    ref: ConversationRef
+    tools: frozenset[str]
+    before: int
+    words: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindTwins(Command[Mapping[str, CallRow]]):
+    """Find, for each fingerprint, the newest action of the conversation that is held, allowed, started, unknown, rejected or done."""
+
+    ref: ConversationRef
+    fingerprints: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeQuota(Command[tuple[Charge | None, ...]]):
+    """Reserve, call by call in order; the answer holds None or the first exceeded charge. Once per call key.
+
+    With `whole` either every call gets its reservations or none does.
+    """
+
+    calls: tuple[tuple[CallKey, tuple[Charge, ...]], ...]
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskApproval(Command[Approval]):
+    """Find the approval of this fingerprint in this conversation, or open `proposal` with its event. Expiry is judged now."""
+
+    proposal: Approval
+    event: Event
+    run: int  # a rejected approval counts until the user has spoken again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record(Command[None]):
+    """Write rows and events in one transaction, durable when it returns. Refused rows release their reservations."""
+
+    rows: tuple[CallRow, ...]
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Won:
+    """The call is taken: this process, and no other, may run it."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """The same call has finished; here is its row."""
+
+    row: CallRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InDoubt:
+    """The same call was started and has no outcome."""
+
+    row: CallRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """The key was used with other content, or the approval cannot be spent. `why` is for the audit."""
+
+    why: str
+    approval: bool = False
+
+
+ClaimAnswer: TypeAlias = Won | Replay | InDoubt | Conflict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(Command[ClaimAnswer]):
+    """Take the call by an insert with a unique key, spend the approval and write `event`: one durable transaction."""
+
+    row: CallRow  # with status "started"
+    approval: str | None
+    event: Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Executed:
+    """What a tool did. Exactly one of: a value; `error` (its exception's class), `safe` (text the model may read); a time-out."""
+
+    value: Json = None
+    content: tuple[Block, ...] | None = None  # text and pictures, when the tool returned blocks
+    error: str | None = None
+    safe: str | None = None
+    failed: bool = False  # the tool said so itself
+    timed_out: bool = False
+    interrupted: bool = False  # cancelled or stopped while running
+    started: bool = True
+    ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execute(Command[Executed]):
+    """Run the registered implementation with a copy of these arguments. Never raises for what the tool does."""
+
+    tool: Tool
+    arguments: JsonObject
+    canonical: str
+    key: CallKey
+    idempotency_key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish(Command[None]):
+    """Write outcomes and their events in one transaction, durable when it returns; commit or release reservations."""
+
+    rows: tuple[CallRow, ...]
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together(Command[tuple[Any, ...]]):
+    """Run these flows, overlapping where the driver can, and answer with their results in order."""
+
+    flows: tuple[Flow[Any], ...]

@@ -1,0 +1,299 @@
+"""Pipeline: the whole walk of a turn's calls, top to bottom. The only file that knows the order of the rooms.
+
+parse → bind → validate → (facts) ground → authorize → limit → approve → record → claim → execute → redact → record. A call that a room refuses goes no
+further; its siblings do. No call reaches `Execute` except through `_act` or `_look`, and those are given an `Allow`, which only `approve` or
+the absence of an approval rule makes of an `AuthorizedCall`, which only `authorize` makes of a `GroundedCall`, and so on back to `parse`.
+
+Nothing here does I/O: it yields commands (`guard.core.ports`) and two drivers carry them out. A StoreError before execution refuses; after it
+the outcome is `unknown` (action) or withheld (look-up). What must be durable before an act: the decision (`Record`) and the start (`Claim`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from guard.core import answer, audit
+from guard.core import ports as p
+from guard.core.approve import approve, proposal
+from guard.core.authorize import authorize, lookups
+from guard.core.bind import bind
+from guard.core.board import Board, Context, Item, adopt, at, conclude, recall, replayed, row_of, same_content
+from guard.core.endings import Ended, ended, share
+from guard.core.ground import ground, needs
+from guard.core.limit import charges, exceeded, exhausted, priced
+from guard.core.model import (
+    Allow,
+    AuthorizedCall,
+    BoundCall,
+    CallKey,
+    GroundedCall,
+    Outcome,
+    ParsedCall,
+    Refusal,
+    ToolCall,
+    ValidCall,
+)
+from guard.core.parse import Names, parse
+from guard.core.reasons import Reason
+from guard.core.validate import validate
+from guard.core.values import digest
+from guard.errors import StoreError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walked:
+    """The outcomes of a turn, one for each call in order, and whether a budget of the run is used up."""
+
+    outcomes: tuple[Outcome, ...]
+    limited: bool
+
+
+def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False, most: int | None = None) -> p.Flow[Walked]:
+    """Walk every call of one assistant message.
+
+    `truncated` says that the message was cut off: nothing of it may run. `most` is how many calls the provider takes back.
+    """
+    try:
+        told = tuple(
+            audit.proposed(CallKey(opening.ref, 0, index, opening.key), call) for index, call in enumerate(opening.calls)
+        )
+        opened = yield from p.ask(replace(opening, usage=priced(opening.usage, context.policy.limits), events=told))
+    except StoreError:
+        return _unopened(opening, context)
+    items = tuple(
+        Item(key=CallKey(opening.ref, opened.turn, index, opening.key), call=call, row=opened.rows.get(index), since=opened.turn)
+        for index, call in enumerate(opening.calls)
+    )
+    board = Board(items=items, context=context, opened=opened)
+    board.each(ToolCall, lambda index, _: recall(items[index], opened))
+    if truncated:
+        board.each(ToolCall, lambda _, __: Refusal(reason=Reason.TRUNCATED_REPLY))
+    if most is not None and len(items) > most:
+        over = Refusal(reason=Reason.LIMIT_REACHED, detail=f"The provider takes at most {most} calls in one message.")
+        board.each(ToolCall, lambda index, call: over if index >= most else call)
+    return (yield from _walk(board))
+
+
+def settle_calls(rows: Sequence[p.CallRow], context: Context) -> p.Flow[Walked]:
+    """Walk held calls again, each at its own place, after somebody may have decided about them."""
+    items = tuple(Item(key=row.key, call=row.call, row=row, since=row.key.turn) for row in rows)
+    return (yield from _walk(Board(items=items, context=context, opened=None)))
+
+
+def _walk(board: Board) -> p.Flow[Walked]:
+    """Every room once, in order; then whatever was allowed runs, in call order."""
+    context = board.context
+    policy, session = context.policy, context.session
+    names = Names(offered=context.offered, visible=context.visible, unlisted=policy.unlisted)
+    try:
+        board.each(ToolCall, lambda _, call: parse(call, policy.tools, names))
+        board.each(ParsedCall, lambda _, call: bind(call, session))
+        board.each(BoundCall, lambda _, call: validate(call, context.ref))
+        board.each(ValidCall, lambda index, call: same_content(board.items[index], call))
+        yield from _aliases(board)
+        facts = yield from _facts(board)
+        ledgers = yield from _ledgers(board)
+        board.each(ValidCall, lambda index, call: ground(call, session, ledgers[board.items[index].since]))
+        board.each(GroundedCall, lambda _, call: authorize(call, session, policy.authorizer, facts), Reason.POLICY_FAILED)
+        yield from _limit(board, ledgers)
+        yield from _approve(board)
+        yield from _record(board)
+    except StoreError:
+        board.abandon(Reason.STORE_UNAVAILABLE)
+        conclude(board)
+    yield from _perform(board)
+    outcomes = tuple(state for state in board.states if isinstance(state, Outcome))
+    return Walked(outcomes=outcomes, limited=board.stop)
+
+
+def _unopened(opening: p.OpenTurn, context: Context) -> Walked:
+    """Nothing is known about the conversation, so nothing runs."""
+    refusal = Refusal(reason=Reason.STORE_UNAVAILABLE)
+    return Walked(outcomes=tuple(answer.refused(call, refusal, None, context.detect) for call in opening.calls), limited=False)
+
+
+# -- before the decision ---------------------------------------------------------------------------------------------------
+
+
+def _aliases(board: Board) -> p.Flow[None]:
+    """An action equal to one that is held, under way, in doubt or just done is that one."""
+    marks = tuple(dict.fromkeys(call.fingerprint for _, call in board.having(ValidCall) if call.tool.acts))
+    if marks:
+        adopt(board, (yield from p.ask(p.FindTwins(ref=board.context.ref, fingerprints=marks))))
+
+
+def _facts(board: Board) -> p.Flow[p.Facts]:
+    """Look up every record and file path that the calls name."""
+    wanted = [lookups(call) for _, call in board.having(ValidCall)]
+    records = tuple(record for found, _ in wanted for record in found)
+    paths = tuple(path for _, found in wanted for path in found)
+    if not records and not paths:
+        return p.Facts()
+    return (yield from p.ask(p.LoadFacts(resources=records, paths=paths, session=board.context.session)))
+
+
+def _ledgers(board: Board) -> p.Flow[dict[int, p.Ledger]]:
+    """What earlier turns left, for each turn that calls of this walk belong to: their siblings' results are not in it."""
+    ledgers: dict[int, p.Ledger] = {item.since: p.Ledger() for item in board.items}
+    for since in ledgers:
+        wanted = [needs(call) for index, call in board.having(ValidCall) if board.items[index].since == since]
+        tools = frozenset[str]().union(*(tools for tools, _ in wanted))
+        words = any(words for _, words in wanted)
+        if tools or words:
+            ledgers[since] = yield from p.ask(p.LoadLedger(ref=board.context.ref, tools=tools, before=since, words=words))
+    return ledgers
+
+
+def _limit(board: Board, ledgers: dict[int, p.Ledger]) -> p.Flow[None]:
+    """Reserve every budget, call by call in order, before anybody is asked."""
+    limits, opened = board.context.policy.limits, board.opened
+    if opened is not None and opened.again is not p.Again.AGAIN and (over := exhausted(opened, limits)) is not None:
+        board.each(AuthorizedCall, lambda _, __: over)
+    drawn: list[tuple[int, CallKey, Any]] = []
+    for index, call in board.having(AuthorizedCall):
+        item = board.items[index]
+        run = opened.run if opened else item.row.run if item.row else 0
+        found = charges(call, limits, item.key, run, ledgers[item.since])
+        if isinstance(found, Refusal):
+            board.put(index, found)
+        elif found:
+            drawn.append((index, board.keys[index], found))
+    if drawn:
+        command = p.TakeQuota(calls=tuple((key, found) for _, key, found in drawn), whole=limits.whole_turn)
+        for (index, _, _), over_charge in zip(drawn, (yield from p.ask(command)), strict=True):
+            if over_charge is not None:
+                board.put(index, exceeded(over_charge))
+
+
+def _approve(board: Board) -> p.Flow[None]:
+    """Ask a person where the policy says so; nobody is asked about a call that was refused above."""
+    context = board.context
+    for index, call in board.having(AuthorizedCall):
+        if call.approval is None:
+            board.put(index, Allow(call=call))
+            continue
+        item, key = board.items[index], board.keys[index]
+        asked = proposal(call, call.approval, key, context.policy.version, context.now)
+        run = board.opened.run if board.opened else item.row.run if item.row else 0
+        event = audit.requested(asked, key, item.call)
+        board.put(index, approve(call, call.approval, (yield from p.ask(p.AskApproval(proposal=asked, event=event, run=run)))))
+
+
+def _record(board: Board) -> p.Flow[None]:
+    """Make every proposal and decision durable, in one transaction, before anything runs."""
+    rows, events = conclude(board)
+    if rows or events:
+        yield from p.ask(p.Record(rows=tuple(rows), events=tuple(events)))
+
+
+# -- after the decision ----------------------------------------------------------------------------------------------------
+
+
+def _perform(board: Board) -> p.Flow[None]:
+    """Run what was allowed: look-ups that stand together overlap, actions run one by one in call order."""
+    waiting: list[int] = []
+    looked: list[tuple[int, Ended]] = []
+    for index, state in enumerate(board.states):
+        if not isinstance(state, Allow):
+            continue
+        if not state.call.valid.tool.acts:
+            waiting.append(index)
+            continue
+        looked += yield from _look_all(board, waiting)
+        waiting = []
+        board.states[index] = yield from _act(board, index, state)
+    looked += yield from _look_all(board, waiting)
+    yield from _close(board, looked)
+
+
+def _look_all(board: Board, waiting: list[int]) -> p.Flow[list[tuple[int, Ended]]]:
+    allowed = [(index, state) for index in waiting if isinstance(state := board.states[index], Allow)]
+    found: list[Ended] = []
+    if len(allowed) > 1:
+        found += yield from p.ask(p.Together(flows=tuple(_look(board, index, allow) for index, allow in allowed)))
+    else:
+        for index, allow in allowed:
+            found.append((yield from _look(board, index, allow)))
+    looked = [(index, one) for (index, _), one in zip(allowed, found, strict=True)]
+    for index, one in looked:
+        if one.outcome is not None:
+            board.states[index] = one.outcome
+    return looked
+
+
+def _look(board: Board, index: int, allow: Allow) -> p.Flow[Ended]:
+    """Run one look-up. It needs no claim: running it again would do no harm."""
+    return ended(board, index, allow, (yield from _run(board, index, allow)))
+
+
+def _act(board: Board, index: int, allow: Allow) -> p.Flow[Outcome]:
+    """Claim one action, run it, record its outcome. Durable before it starts, and started by one process only."""
+    item, key, call = board.items[index], board.keys[index], allow.call
+    spent = allow.approval.id if allow.approval else None
+    row = replace(row_of(board, index, None, "started", key), approval=spent)
+    try:
+        won = yield from p.ask(
+            p.Claim(row=row, approval=spent, event=audit.began(key, call, spent, board.context.policy.version))
+        )
+    except StoreError:
+        return (yield from _refuse_late(board, index, Reason.STORE_UNAVAILABLE))
+    except p.HaltedError:
+        return (yield from _refuse_late(board, index, Reason.INTERRUPTED))
+    if isinstance(won, p.Conflict):
+        return (yield from _refuse_late(board, index, Reason.APPROVAL_INVALID if won.approval else Reason.CONFLICT))
+    if isinstance(won, p.Replay) and won.row.outcome is not None:
+        return at(replayed(won.row.outcome, item.call), item.key)
+    if isinstance(won, p.Replay | p.InDoubt):
+        return at(answer.unknown(item.call, won.row.arguments, approval=won.row.approval), item.key)
+    end = ended(board, index, allow, (yield from _run(board, index, allow)))
+    try:
+        yield from p.ask(p.Finish(rows=end.rows, events=end.events))
+    except StoreError:
+        end = Ended()
+    return end.outcome or at(
+        answer.unknown(item.call, call.valid.arguments, "Its outcome could not be recorded.", spent), item.key
+    )
+
+
+def _run(board: Board, index: int, allow: Allow) -> p.Flow[p.Executed]:
+    valid, key = allow.call.valid, board.keys[index]
+    again = digest("guard-idempotency-v1", valid.fingerprint, key.ref.branch, str(key.turn), str(key.position), key.key)
+    command = p.Execute(tool=valid.tool, arguments=valid.arguments, canonical=valid.canonical, key=key, idempotency_key=again)
+    try:
+        return (yield from p.ask(command))
+    except p.HaltedError:
+        return p.Executed(interrupted=True, started=False)
+
+
+def _refuse_late(board: Board, index: int, reason: Reason) -> p.Flow[Outcome]:
+    """A call that was allowed and could not be claimed: it did not run, and the ledger says so where it can."""
+    item = board.items[index]
+    outcome = at(answer.refused(item.call, Refusal(reason=reason), board.arguments(index), board.context.detect), item.key)
+    with suppress(StoreError):
+        yield from p.ask(
+            p.Finish(rows=(row_of(board, index, outcome, "refused"),), events=(audit.ended(item.key, item.call, outcome),))
+        )
+    return outcome
+
+
+def _close(board: Board, looked: list[tuple[int, Ended]]) -> p.Flow[None]:
+    """Record the look-ups of the turn in one transaction. What cannot be recorded is not handed out."""
+    shared = share(board)
+    ends = [one for _, one in looked] + ([shared] if shared else [])
+    if not ends:
+        return
+    try:
+        yield from p.ask(
+            p.Finish(
+                rows=tuple(row for one in ends for row in one.rows), events=tuple(event for one in ends for event in one.events)
+            )
+        )
+    except StoreError:
+        for index, _ in looked:
+            last = board.last[index]
+            if isinstance(last, AuthorizedCall):
+                lost = answer.withheld(last.valid, detail="Its record could not be written.")
+                board.states[index] = at(lost, board.items[index].key)

@@ -1,0 +1,189 @@
+"""Ports: what the core needs from outside: a compiled policy, a store, a redactor. The commands they serve are in `commands`.
+
+Comes after the model and commands, before the rooms; imports no room. Re-exports the commands, so that one import gives the whole edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from guard.core.commands import (
+    Again,
+    AskApproval,
+    CallRow,
+    Charge,
+    Claim,
+    ClaimAnswer,
+    Command,
+    Conflict,
+    Event,
+    Execute,
+    Executed,
+    Facts,
+    FindTwins,
+    Finish,
+    Flow,
+    HaltedError,
+    InDoubt,
+    Ledger,
+    LoadFacts,
+    LoadLedger,
+    Opened,
+    OpenTurn,
+    Record,
+    Replay,
+    TakeQuota,
+    Together,
+    Won,
+    ask,
+)
+from guard.core.model import Approval, ConversationRef, Session
+from guard.core.rules import Limits, Tool
+
+__all__ = [
+    "Again",
+    "AskApproval",
+    "Authorizer",
+    "CallRow",
+    "Charge",
+    "Claim",
+    "ClaimAnswer",
+    "Command",
+    "Conflict",
+    "Detect",
+    "Event",
+    "Execute",
+    "Executed",
+    "Facts",
+    "FindTwins",
+    "Finish",
+    "Flow",
+    "HaltedError",
+    "InDoubt",
+    "Ledger",
+    "LoadFacts",
+    "LoadLedger",
+    "OpenTurn",
+    "Opened",
+    "Policy",
+    "Record",
+    "Replay",
+    "Sealed",
+    "Store",
+    "TakeQuota",
+    "Together",
+    "Verdict",
+    "Won",
+    "ask",
+]
+
+# -- the policy, as the core sees it ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Casbin's answer: whether some rule allows and none denies, whether one denies, and the rules that decided."""
+
+    allowed: bool
+    denied: bool = False
+    rules: tuple[str, ...] = ()
+
+
+class Authorizer(Protocol):
+    """Who may do what to which tool. Raising means refusal."""
+
+    def decide(self, session: Session, tool: str, act: str) -> Verdict:
+        """Judge `act` (`call` or `approve`) on `tool`."""
+
+    def roles(self, session: Session) -> frozenset[str]:
+        """Every role that the session holds: its own and those that rules derive."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """A compiled policy folder: frozen, with a version that stands in every decision."""
+
+    version: str
+    tools: Mapping[str, Tool]
+    authorizer: Authorizer
+    limits: Limits
+    unlisted: frozenset[str] = frozenset()  # registered tools without a policy entry
+    people: Mapping[str, Session] = field(default_factory=dict)  # operating-system user → who that is
+
+
+# -- what the host brings --------------------------------------------------------------------------------------------
+
+Detect = Callable[[str | None, str], tuple[str, tuple[str, ...]]]
+"""A redactor of one string leaf: (key it stands under, text) → (text to show, kinds hidden)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """One audit record as stored. `hash` covers chain, seq, prev and the exact bytes of `body`."""
+
+    chain: int
+    seq: int
+    prev: str
+    hash: str
+    body: str
+
+
+class Store(Protocol):
+    """Where the ledger, approvals, budgets and the audit live. Synchronous; each method is one transaction.
+
+    Implementations raise StoreError for everything that went wrong outside of the caller's arguments, and nothing else.
+    """
+
+    blocking: bool  # whether calls may wait for a disk or network, so that async callers use a thread
+
+    def open(self, ref: ConversationRef) -> None:
+        """Create the conversation or check its owner. Raises ConversationError when it is somebody else's."""
+
+    def say(self, ref: ConversationRef, text: str, event: Event) -> None:
+        """Record that the user spoke: a new run begins."""
+
+    def open_turn(self, command: OpenTurn) -> Opened:
+        """See OpenTurn."""
+
+    def load_ledger(self, command: LoadLedger) -> Ledger:
+        """See LoadLedger."""
+
+    def find_twins(self, command: FindTwins) -> Mapping[str, CallRow]:
+        """See FindTwins."""
+
+    def take(self, command: TakeQuota) -> tuple[Charge | None, ...]:
+        """See TakeQuota."""
+
+    def ask(self, command: AskApproval) -> Approval:
+        """See AskApproval."""
+
+    def record(self, rows: Sequence[CallRow], events: Sequence[Event]) -> None:
+        """See Record and Finish."""
+
+    def claim(self, command: Claim) -> ClaimAnswer:
+        """See Claim."""
+
+    def rows(self, ref: ConversationRef, *, turn: int | None = None) -> tuple[CallRow, ...]:
+        """Rows of one turn, or of the whole conversation, all branches, in order."""
+
+    def approvals(
+        self, *, tenant: str | None = None, status: str | None = None, conversation: str | None = None
+    ) -> tuple[Approval, ...]:
+        """Approvals, oldest first; expiry is judged now."""
+
+    def approval(self, approval_id: str) -> Approval | None:
+        """One approval; expiry is judged now."""
+
+    def vote(self, approval_id: str, *, status: str, by: str, reason: str | None, event: Event) -> Approval:
+        """Decide a pending approval. Raises ApprovalError when it is no longer pending. A rejection closes the held call."""
+
+    def audit(self, *, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
+        """Audit records in order of seq."""
+
+    def now(self) -> float:
+        """Seconds since the epoch by the store's clock."""
+
+    def close(self) -> None:
+        """Give back what the store holds open."""

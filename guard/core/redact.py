@@ -1,0 +1,99 @@
+"""Redact: the last room. `Executed` → what the model may see: listed fields only, personal data hidden, within its size.
+
+Works on decoded leaves, never on serialised text; a part that is hidden says what it was, everything else stays as it is. Errors pass
+the same door. If it fails, the pipeline withholds the result. Comes after execute; the detectors are brought by the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from guard.core.hiding import hide
+from guard.core.model import Block, Content, Image
+from guard.core.paths import ANY, Path
+from guard.core.ports import Detect, Executed
+from guard.core.rules import Tool
+from guard.core.values import Json, encode
+
+_MARGIN = 512  # characters beyond the cut that detectors still see, so that nothing is missed for being cut in two
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What goes back for a tool that ran: the content, the kinds of data hidden in it, and whether it was cut."""
+
+    content: Content
+    hidden: tuple[str, ...] = ()
+    cut: bool = False
+    dropped: bool = False  # `keep` left nothing of a result that was not empty
+
+
+def redact(ran: Executed, tool: Tool, detect: Detect) -> Shown:
+    """Filter, hide, make empty explicit, serialise and cut one result. Raises for what it cannot make safe."""
+    kinds: set[str] = set()
+    if ran.content is not None:
+        blocks = [_block(block, tool, detect, kinds) for block in ran.content]
+        return Shown(content=tuple(blocks) if blocks else _nothing(tool), hidden=tuple(sorted(kinds)))
+    value = ran.value
+    kept = value if tool.result.keep is None else keep(value, tool.result.keep)
+    if _is_empty(kept):
+        return Shown(content=_nothing(tool), dropped=not _is_empty(value))
+    if isinstance(kept, str):
+        text, cut = _text(kept, tool, detect, kinds)
+    else:
+        text, cut = _cut(encode(hide(kept, detect, kinds)), tool)
+    return Shown(content=text or _nothing(tool), hidden=tuple(sorted(kinds)), cut=cut)
+
+
+def _block(block: Block, tool: Tool, detect: Detect, kinds: set[str]) -> Block:
+    if isinstance(block, Image):
+        return block
+    return _text(block, tool, detect, kinds)[0] or "(empty)"
+
+
+def _text(text: str, tool: Tool, detect: Detect, kinds: set[str]) -> tuple[str, bool]:
+    """A text is cut with a margin first, so that a huge one costs no more than its share, then hidden, then cut to size."""
+    shown, found = detect(None, text[: tool.result.max_bytes + _MARGIN])
+    kinds.update(found)
+    return _cut(shown, tool, len(text))
+
+
+def _cut(text: str, tool: Tool, size: int = 0) -> tuple[str, bool]:
+    most = tool.result.max_bytes
+    if max(len(text), size) <= most:
+        return text, False
+    return encode(
+        {"cut": True, "size": max(len(text), size), "note": "Only the beginning is shown.", "beginning": text[:most]}
+    ), True
+
+
+def _is_empty(value: Json) -> bool:
+    return value is None or (isinstance(value, str | list | dict) and not value) or (isinstance(value, str) and not value.strip())
+
+
+def _nothing(tool: Tool) -> str:
+    return tool.result.empty or ("Done; the tool gave no output." if tool.acts else "Nothing found.")
+
+
+def keep(value: Json, paths: Sequence[Path]) -> Json:
+    """Only what the paths name, in the value's own order. A list of records keeps the fields of each record."""
+    tree: dict[str, dict[str, object]] = {}
+    for path in paths:
+        node = tree
+        for step in path.steps:
+            node = node.setdefault(step, {})  # type: ignore[assignment]  # a tree of itself, which mypy cannot say
+    if isinstance(value, list) and ANY not in tree:
+        return [item for item in (_keep(item, tree) for item in value) if not _is_empty(item)]
+    return _keep(value, tree)
+
+
+def _keep(value: Json, tree: dict[str, dict[str, object]]) -> Json:
+    if not tree:
+        return value
+    if isinstance(value, list):
+        inner = tree.get(ANY)
+        return [_keep(item, inner) for item in value] if inner is not None else []  # type: ignore[arg-type]  # as above
+    if isinstance(value, dict):
+        return {name: _keep(item, tree[name]) for name, item in value.items() if name in tree}  # type: ignore[arg-type]
+    return None

@@ -1,0 +1,198 @@
+"""Rules: what a policy folder says about one tool, compiled. Data only; no executable of a tool is in here.
+
+`guard.policy` builds these once, at load; the rooms read them. Frozen: a published policy never changes. Comes after values,
+paths and conditions and before the model; imports no room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal, TypeAlias
+
+from guard.core.conditions import Condition
+from guard.core.paths import Path
+from guard.core.values import Json, JsonObject
+
+Kind: TypeAlias = Literal["read", "compute", "action"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issue:
+    """One thing wrong with the arguments: path, rule, and what would fit. Never the offending value."""
+
+    path: str
+    rule: str
+    message: str
+    allowed: tuple[Json, ...] = ()
+    nearest: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """Arguments after null-as-absent and lossless conversion, with the top-level fields that a default filled."""
+
+    arguments: JsonObject
+    defaulted: tuple[str, ...] = ()
+    converted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """A field that the session owns: argument `field` always equals the session value at `source`."""
+
+    field: str
+    source: Path
+    strict: bool = False  # refuse a call that sends another value, instead of overwriting and recording it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A named check that the host registers. It returns None to pass, or a sentence for the model to refuse."""
+
+    name: str
+    run: Callable[[JsonObject], str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One place from which a grounded value may come."""
+
+    origin: Literal["tool", "user", "session"]
+    text: str
+    tool: str = ""
+    path: Path | None = None  # root "result" or "session"; None for the user's words
+    relation: Literal["equals", "at_most", "at_least"] = "equals"
+    same: tuple[Path, ...] = ()  # fields (root "arguments") that must agree between the earlier record and this call
+    latest: bool = False
+    once: bool = False
+    verified: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """Every value at `argument` must come from one of `sources`."""
+
+    argument: Path
+    sources: tuple[Source, ...]
+    shadow: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class After:
+    """This tool may run only after `tool` finished in an earlier turn with a result that meets `where`."""
+
+    tool: str
+    text: str
+    where: Condition | None = None
+    same: tuple[Path, ...] = ()
+    latest: bool = True
+    once: bool = False
+    shadow: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceRule:
+    """The record that a call touches: each id at `argument` is loaded, and its `owner` field must be the principal."""
+
+    name: str
+    argument: Path
+    owner: Path | None = None  # root "resource"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgumentRule:
+    """`require` must surely hold; `refuse` must surely not (it refuses where it maybe holds)."""
+
+    id: str
+    effect: Literal["require", "refuse"]
+    when: Condition
+    say: str | None = None
+    shadow: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumLimit:
+    """The sum of `argument` over all calls of the tool with the same `per` stays at or below the limit."""
+
+    argument: Path
+    per: tuple[Path, ...]
+    at_most: Decimal | Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolLimits:
+    """Limits of one tool. `calls` and `equal` count since the user last spoke."""
+
+    calls: int | None = None
+    equal: int | None = None
+    sums: tuple[SumLimit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Limits over all tools. `run` counts since the user last spoke, `conversation` from its beginning."""
+
+    turn_calls: int | None = None
+    whole_turn: bool = False  # a turn over a call budget is refused as a whole instead of being cut
+    run: Mapping[str, Decimal] = field(default_factory=dict)  # steps, calls, seconds, tokens, cost, equal
+    conversation: Mapping[str, Decimal] = field(default_factory=dict)  # calls, tokens, cost
+    prices: Mapping[str, tuple[Decimal, Decimal]] = field(default_factory=dict)  # model → cost of a million tokens in, out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRule:
+    """One alternative of `approve:`. `by` holds roles; `self_` means the signed-in requester; neither means nobody is asked."""
+
+    by: tuple[str, ...] = ()
+    self_: bool = False
+    when: Condition | None = None
+    expires: float = 86_400.0  # seconds
+    show: tuple[Path, ...] = ()
+
+    @property
+    def strictness(self) -> int:
+        """0 nobody decides, 1 the requester decides, 2 somebody else decides."""
+        return 2 if self.by else 1 if self.self_ else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultRule:
+    """What of a result goes back to the model."""
+
+    keep: tuple[Path, ...] | None = None
+    empty: str | None = None
+    max_bytes: int = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One tool as the policy knows it. `definition` is the digest that approvals are bound to."""
+
+    name: str
+    kind: Kind
+    definition: str
+    description: str
+    schema: Mapping[str, Json]  # full, bound fields included
+    visible: Mapping[str, Json]  # what the model sees
+    validate: Callable[[JsonObject], tuple[Issue, ...]]
+    prepare: Callable[[JsonObject], Prepared]
+    checks: tuple[Check, ...] = ()
+    bindings: tuple[Binding, ...] = ()
+    grounds: tuple[Ground, ...] = ()
+    after: tuple[After, ...] = ()
+    resources: tuple[ResourceRule, ...] = ()
+    rules: tuple[ArgumentRule, ...] = ()
+    resolves: tuple[Path, ...] = ()  # arguments that are file paths to be resolved before rules are read
+    limits: ToolLimits = ToolLimits()
+    approval: tuple[ApprovalRule, ...] = ()  # empty: nobody is asked
+    result: ResultRule = ResultRule()
+    timeout: float | None = None  # seconds
+    repeat: bool = False  # an equal call after `done` runs again
+    unwrap: bool = False  # arguments that are JSON text inside JSON text are opened exactly once
+
+    @property
+    def acts(self) -> bool:
+        """Whether a call of this tool is an action: claimed durably, never repeated by itself."""
+        return self.kind == "action"

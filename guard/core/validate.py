@@ -1,0 +1,70 @@
+"""Validate: the third room. `BoundCall` → `ValidCall`: the arguments fit the schema and passed the checks; they are final now.
+
+Null on an optional field counts as absent and a lossless conversion happens only where the tool asks for it, both before the schema
+judges; nothing changes afterwards. The fingerprint is taken here. Comes after bind and before ground; the schema's validator is
+compiled elsewhere and arrives in the `Tool`.
+"""
+
+from __future__ import annotations
+
+from guard.core.model import BoundCall, ConversationRef, Origin, Refusal, ValidCall
+from guard.core.reasons import Reason
+from guard.core.rules import Check, Tool
+from guard.core.values import JsonObject, canonical, copy, digest
+
+MAX_ISSUES = 20
+
+
+def validate(bound: BoundCall, ref: ConversationRef) -> ValidCall | Refusal:
+    """Judge the bound arguments. An exception in the validator or in a check refuses."""
+    tool = bound.tool
+    prepared = tool.prepare(bound.arguments)
+    arguments = prepared.arguments
+    issues = tool.validate(arguments)
+    if issues:
+        return Refusal(reason=Reason.INVALID_ARGUMENTS, issues=issues[:MAX_ISSUES])
+    for check in tool.checks:
+        refusal = _checked(check, arguments)
+        if refusal is not None:
+            return refusal
+    text = canonical(arguments)
+    return ValidCall(
+        call=bound.call,
+        tool=tool,
+        arguments=arguments,
+        spoofed=bound.spoofed,
+        origins=_origins(tool, arguments, prepared.defaulted),
+        canonical=text,
+        fingerprint=fingerprint(tool, text, ref),
+    )
+
+
+def fingerprint(tool: Tool, text: str, ref: ConversationRef) -> str:
+    """What an approval is bound to: tool, definition, final arguments, person, tenant and conversation."""
+    return digest("guard-call-v1", tool.name, tool.definition, ref.tenant, ref.principal, ref.conversation, text)
+
+
+def _origins(tool: Tool, arguments: JsonObject, defaulted: tuple[str, ...]) -> dict[str, Origin]:
+    origins: dict[str, Origin] = dict.fromkeys(arguments, "model")
+    for name in defaulted:
+        origins[name] = "default"
+    for binding in tool.bindings:
+        origins[binding.field] = "session"
+    return origins
+
+
+def _checked(check: Check, arguments: JsonObject) -> Refusal | None:
+    """Run one check on a copy. Only None passes; text refuses; anything else, an exception included, is no answer."""
+    try:
+        answer: object = check.run(copy(arguments))
+    except Exception as error:  # noqa: BLE001 - a check is foreign code: whatever it raises is a refusal
+        return Refusal(
+            reason=Reason.CHECK_FAILED, detail=f"Check: {check.name}.", note=f"{check.name} raised {type(error).__name__}"
+        )
+    if answer is None:
+        return None
+    if isinstance(answer, str):
+        return Refusal(reason=Reason.CHECK_REFUSED, detail=answer, rules=(f"check {check.name}",))
+    return Refusal(
+        reason=Reason.CHECK_FAILED, detail=f"Check: {check.name}.", note=f"{check.name} gave a {type(answer).__name__}"
+    )

@@ -1,0 +1,136 @@
+"""Values: JSON as the guard sees it, written exactly, compared by number and hashed by meaning.
+
+Numbers are `int` or `Decimal` (a tool's own result may hold a finite `float`); no function here rounds or makes a float. Comes
+before every room. May not read clocks, files or settings; knows nothing of calls or policies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+Json: TypeAlias = Any
+"""None, bool, int, Decimal, float, str, list of Json, or dict from str to Json. `Any`, since mypy cannot narrow recursive unions."""
+JsonObject: TypeAlias = dict[str, Any]
+
+_quote = json.encoder.encode_basestring
+_PLAIN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+def encode(value: Json) -> str:
+    """JSON text of `value`, keys in their own order, each Decimal with exactly its digits. Raises ValueError on NaN."""
+    try:
+        return _PLAIN(value)
+    except TypeError:
+        return "".join(_write(value, []))
+
+
+def _write(value: Json, out: list[str]) -> list[str]:
+    if isinstance(value, Decimal):
+        out.append(decimal_text(value))
+    elif isinstance(value, Mapping):
+        out.append("{")
+        for index, (key, item) in enumerate(value.items()):
+            out.append(f"{',' if index else ''}{_quote(key)}:")
+            _write(item, out)
+        out.append("}")
+    elif isinstance(value, list | tuple):
+        out.append("[")
+        for index, item in enumerate(value):
+            if index:
+                out.append(",")
+            _write(item, out)
+        out.append("]")
+    else:
+        out.append(_PLAIN(value))
+    return out
+
+
+def decimal_text(value: Decimal) -> str:
+    """The digits of a finite Decimal as JSON number text: `3860.00` stays `3860.00`. Raises ValueError on NaN or Infinity."""
+    if not value.is_finite():
+        raise ValueError("a number in JSON must be finite")
+    return str(value)
+
+
+def number_text(value: int | Decimal | float) -> str:
+    """One text for each number, however it was spelled: 60, 60.0 and 6e1 all give `6e1`. For hashing, not for showing."""
+    exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    sign, digits, exponent = exact.as_tuple()
+    if not isinstance(exponent, int):
+        raise ValueError("a number in JSON must be finite")
+    text = "".join(map(str, digits)).lstrip("0")
+    stripped = text.rstrip("0")
+    if not stripped:
+        return "0"
+    return f"{'-' if sign else ''}{stripped}e{exponent + len(text) - len(stripped)}"
+
+
+def canonical(value: Json) -> str:
+    """One text for each meaning: keys sorted by code point, numbers by `number_text`, strings as they are."""
+    out: list[str] = []
+    _canonical(value, out)
+    return "".join(out)
+
+
+def _canonical(value: Json, out: list[str]) -> None:
+    kind = type(value)
+    if kind is str:
+        out.append(_quote(value))
+    elif value is None or kind is bool:
+        out.append("null" if value is None else "true" if value else "false")
+    elif isinstance(value, int | Decimal | float):
+        out.append(number_text(value))
+    elif isinstance(value, Mapping):
+        out.append("{")
+        for index, key in enumerate(sorted(value)):
+            out.append(f"{',' if index else ''}{_quote(key)}:")
+            _canonical(value[key], out)
+        out.append("}")
+    else:
+        out.append("[")
+        for index, item in enumerate(value):
+            if index:
+                out.append(",")
+            _canonical(item, out)
+        out.append("]")
+
+
+def digest(*parts: str) -> str:
+    """SHA-256 over an injective encoding of the parts (lengths first), as lower-case hexadecimal."""
+    state = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        state.update(b"%d:" % len(data))
+        state.update(data)
+    return state.hexdigest()
+
+
+def is_number(value: Json) -> bool:
+    """Whether `value` is a JSON number; a bool is not."""
+    return isinstance(value, int | Decimal | float) and not isinstance(value, bool)
+
+
+def equal(left: Json, right: Json) -> bool:
+    """JSON equality: numbers by value (60 == 60.00), never a bool with a number, lists in order, objects by key."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if is_number(left) and is_number(right):
+        return number_text(left) == number_text(right)
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(equal(a, b) for a, b in zip(left, right, strict=True))
+    return type(left) is type(right) and bool(left == right)
+
+
+def copy(value: Json) -> Json:
+    """A deep copy of a JSON value; leaves are immutable and shared."""
+    if type(value) is dict:
+        return {key: copy(item) for key, item in value.items()}
+    if type(value) is list:
+        return [copy(item) for item in value]
+    return value

@@ -1,0 +1,72 @@
+"""Errors: what the guard raises when it is misused or when something it needs is down.
+
+    GuardError
+    ├── PolicyError         a policy folder that may not be used: every problem with file, line and cure
+    ├── WireError           a reply or history that is not in the wire's format
+    ├── ConversationError   a conversation that belongs to somebody else, or a child that would be wider
+    ├── StoreError          the store cannot be reached or cannot write; the core turns it into refusals
+    └── ApprovalError       a vote that does not count: not entitled, already decided, expired, unknown
+
+A refusal is never an exception: it is a value (`guard.core.model.Refusal`). Besides the tree stands `ToolError`, which a
+*tool* raises to let the model read its text. Imports nothing of ours; everything else may import it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class GuardError(Exception):
+    """Base of everything that the guard itself raises."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One mistake in a policy folder: where it stands, what is wrong, and what to write instead."""
+
+    file: str
+    line: int | None = None
+    message: str
+    cure: str = ""
+    warning: bool = False
+
+    def __str__(self) -> str:
+        where = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{where}: {self.message}" + (f" ({self.cure})" if self.cure else "")
+
+
+class PolicyError(GuardError):
+    """A policy folder that may not be used. `problems` holds every mistake found, not only the first."""
+
+    def __init__(self, problems: tuple[Problem, ...] | list[Problem]) -> None:
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        count = len(self.problems)
+        head = f"{count} problem{'' if count == 1 else 's'} in the policy"
+        super().__init__("\n".join([head, *(f"  {problem}" for problem in self.problems)]))
+
+
+class WireError(GuardError):
+    """A reply or a history that is not in the format of the wire that the conversation was opened with."""
+
+
+class ConversationError(GuardError):
+    """A conversation may not be opened: it belongs to somebody else, or a child would be wider than its parent."""
+
+
+class StoreError(GuardError):
+    """The store cannot be reached, or refused to read or write. Nothing may run on the strength of a failed write."""
+
+
+class ApprovalError(GuardError):
+    """A vote that does not count. `code` is one of `not_found`, `not_entitled`, `already_decided`, `expired`.
+
+    A stranger gets `not_found` whether or not the approval exists.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
+class ToolError(Exception):
+    """Raised by a tool: a failure whose text the model may read (after redaction). Other exceptions' texts stay inside."""

@@ -1,0 +1,95 @@
+"""Approvals: a person's yes or no to one exact call. It executes nothing.
+
+Who the approver is comes from the host as a `Session`; whether the vote counts is judged here against the policy in force and written by
+the store in one transaction. A stranger learns nothing, not even whether the approval exists.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, NoReturn
+
+from guard.core import audit
+from guard.core.approve import may_decide
+from guard.core.model import Approval, Session
+from guard.errors import ApprovalError
+
+if TYPE_CHECKING:
+    from guard.runner.guard import GuardBase
+
+
+class Approvals:
+    """The approvals of a guard's store."""
+
+    def __init__(self, guard: GuardBase) -> None:
+        self._guard = guard
+
+    def list(
+        self, *, status: str | None = "pending", tenant: str | None = None, conversation: str | None = None
+    ) -> tuple[Approval, ...]:
+        """Approvals, oldest first; pending ones unless `status` says otherwise (None: all)."""
+        return self._guard.store.approvals(status=status, tenant=tenant, conversation=conversation)
+
+    def show(self, approval_id: str) -> Approval:
+        """One approval with its final arguments in full. Raises ApprovalError (`not_found`)."""
+        found = self._guard.store.approval(approval_id)
+        return found if found is not None else _not_found(approval_id)
+
+    def approve(self, approval_id: str, *, approver: Session, reason: str | None = None) -> Approval:
+        """Say yes to this exact call. Runs nothing. Raises ApprovalError when the vote does not count."""
+        return self._vote(approval_id, "approved", approver, reason)
+
+    def reject(self, approval_id: str, *, approver: Session, reason: str | None = None) -> Approval:
+        """Say no; the model may read `reason`. Raises ApprovalError when the vote does not count."""
+        return self._vote(approval_id, "rejected", approver, reason)
+
+    def _vote(self, approval_id: str, decision: str, approver: Session, reason: str | None) -> Approval:
+        if not isinstance(approver, Session):
+            raise ApprovalError("not_entitled", "an approver is a Session that the host authenticated")
+        approval = self.show(approval_id)
+        event = audit.voted(approval, approver, decision, reason, self._guard.detect)
+        if not self._entitled(approval, approver):
+            refused = {**event, "kind": "approval.vote", "approval_state": {"status": "refused", "wanted": decision}}
+            self._guard.store.record((), (refused,))
+            if approver.principal == approval.requester and approver.tenant == approval.tenant:
+                raise ApprovalError("not_entitled", "the requester may not decide about this call; another person must")
+            _not_found(approval_id)
+        return self._guard.store.vote(approval_id, status=decision, by=approver.principal, reason=reason, event=event)
+
+    def _entitled(self, approval: Approval, approver: Session) -> bool:
+        authorizer = self._guard.policy.authorizer
+        roles = authorizer.roles(approver)
+        if not may_decide(approval, approver.principal, approver.tenant, roles):
+            return False
+        verdict = authorizer.decide(approver, approval.tool, "approve")
+        own = approver.principal == approval.requester
+        return not verdict.denied and (own or verdict.allowed)
+
+
+def _not_found(approval_id: str) -> NoReturn:
+    raise ApprovalError("not_found", f"there is no approval {approval_id} that this person may decide about")
+
+
+class AsyncApprovals:
+    """The same, awaited: the store is asked in a thread."""
+
+    def __init__(self, guard: GuardBase) -> None:
+        self._plain = Approvals(guard)
+
+    async def list(
+        self, *, status: str | None = "pending", tenant: str | None = None, conversation: str | None = None
+    ) -> tuple[Approval, ...]:
+        """See `Approvals.list`."""
+        return await asyncio.to_thread(self._plain.list, status=status, tenant=tenant, conversation=conversation)
+
+    async def show(self, approval_id: str) -> Approval:
+        """See `Approvals.show`."""
+        return await asyncio.to_thread(self._plain.show, approval_id)
+
+    async def approve(self, approval_id: str, *, approver: Session, reason: str | None = None) -> Approval:
+        """See `Approvals.approve`."""
+        return await asyncio.to_thread(self._plain.approve, approval_id, approver=approver, reason=reason)
+
+    async def reject(self, approval_id: str, *, approver: Session, reason: str | None = None) -> Approval:
+        """See `Approvals.reject`."""
+        return await asyncio.to_thread(self._plain.reject, approval_id, approver=approver, reason=reason)

@@ -1,0 +1,236 @@
+"""Drivers: two short loops that carry out a flow's commands, one for plain callers and one for asyncio.
+
+Both give the same answers to the same commands. When the caller is interrupted (Ctrl-C, a cancelled task) the command under way is answered,
+nothing new starts, the flow closes every call in the ledger, and then the interruption goes on up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import wait
+from typing import Any, TypeVar
+
+from guard.core import ports as p
+from guard.errors import StoreError
+from guard.runner.hands import Hands, distinct, finished, guarded, in_thread, load_call, now, raised, resolved
+from guard.tools import normalise
+
+T = TypeVar("T")
+_STARTS = (p.Claim, p.Execute)
+
+
+class SyncRun:
+    """Carries out one flow for a plain caller."""
+
+    def __init__(self, hands: Hands) -> None:
+        self._hands = hands
+        self._interrupt: BaseException | None = None
+
+    def run(self, flow: p.Flow[T]) -> T:
+        """The flow's result; raises what interrupted the caller once everything is closed."""
+        value = self._drive(flow)
+        if self._interrupt is not None:
+            raise self._interrupt
+        return value
+
+    def _drive(self, flow: p.Flow[T]) -> T:
+        try:
+            command = next(flow)
+            while True:
+                try:
+                    answer = self._perform(command)
+                except Exception as error:  # noqa: BLE001 - the flow decides what a failure means
+                    command = flow.throw(error)
+                else:
+                    command = flow.send(answer)
+        except StopIteration as stop:
+            value: T = stop.value
+            return value
+
+    def _perform(self, command: p.Command[Any]) -> Any:
+        if self._interrupt is not None and isinstance(command, _STARTS):
+            raise p.HaltedError
+        if isinstance(command, p.Execute):
+            return self._execute(command)
+        if isinstance(command, p.Together):
+            return tuple(self._drive(flow) for flow in command.flows)
+        if isinstance(command, p.LoadFacts):
+            return self._facts(command)
+        call = self._hands.store_call(command)
+        if call is None:
+            raise TypeError(f"no driver knows {type(command).__name__}")
+        try:
+            return guarded(call)
+        except KeyboardInterrupt as error:
+            self._interrupt = error
+            raise StoreError("interrupted while the store was asked") from error
+
+    def _execute(self, command: p.Execute) -> p.Executed:
+        call = self._hands.prepare(command)
+        if isinstance(call, p.Executed):
+            return call
+        started = now()
+        try:
+            return finished(_within(call, command.tool.timeout), started)
+        except _TooLateError:
+            return p.Executed(timed_out=True)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool is foreign code: whatever it raises is a failed result
+            return raised(error, started)
+        except BaseException as error:  # noqa: BLE001 - Ctrl-C goes on up once the turn is closed
+            self._interrupt = error
+            return p.Executed(interrupted=True)
+
+    def _facts(self, command: p.LoadFacts) -> p.Facts:
+        found: dict[tuple[str, str], Any] = {}
+        for place, (name, identity) in distinct(command).items():
+            loader = self._hands.loaders.get(name)
+            if loader is None:
+                continue
+            try:
+                found[place] = normalise(load_call(loader, identity, command.session)).value
+            except Exception:  # noqa: BLE001, S112 - a fact that cannot be had is missing, and what is missing refuses
+                continue
+        return p.Facts(resources=found, resolved=resolved(command))
+
+
+def _within(call: Callable[[], Any], timeout: float | None) -> Any:
+    """Run inline; with a time-out in a thread, since nothing else can be stopped waiting for."""
+    if timeout is None:
+        return call()
+    future = in_thread(call)
+    done, _ = wait([future], timeout)
+    if not done:
+        raise _TooLateError
+    return future.result()
+
+
+class AsyncRun:
+    """Carries out one flow for an asyncio caller: tools are awaited, look-ups that stand together overlap, stores run in a thread."""
+
+    def __init__(self, hands: Hands) -> None:
+        self._hands = hands
+        self._interrupt: BaseException | None = None
+
+    async def run(self, flow: p.Flow[T]) -> T:
+        """The flow's result; raises what interrupted the caller once everything is closed."""
+        value = await self._drive(flow)
+        if self._interrupt is not None:
+            raise self._interrupt
+        return value
+
+    async def _drive(self, flow: p.Flow[T]) -> T:
+        try:
+            command = next(flow)
+            while True:
+                try:
+                    answer = await self._perform(command)
+                except Exception as error:  # noqa: BLE001 - the flow decides what a failure means
+                    command = flow.throw(error)
+                else:
+                    command = flow.send(answer)
+        except StopIteration as stop:
+            value: T = stop.value
+            return value
+
+    async def _perform(self, command: p.Command[Any]) -> Any:
+        if self._interrupt is not None and isinstance(command, _STARTS):
+            raise p.HaltedError
+        if isinstance(command, p.Execute):
+            return await self._execute(command)
+        if isinstance(command, p.Together):
+            return await self._together(command)
+        if isinstance(command, p.LoadFacts):
+            return await self._facts(command)
+        call = self._hands.store_call(command)
+        if call is None:
+            raise TypeError(f"no driver knows {type(command).__name__}")
+        return await self._store(call)
+
+    async def _store(self, call: Callable[[], Any]) -> Any:
+        """A store call in a thread. Cancellation cannot stop a statement that runs, so its answer is waited for."""
+        if not self._hands.store.blocking or self._interrupt is not None:
+            return guarded(call)
+        future = asyncio.get_running_loop().run_in_executor(None, guarded, call)
+        while True:
+            try:
+                return await asyncio.shield(future)
+            except asyncio.CancelledError as error:
+                if future.cancelled():
+                    raise StoreError("the store's thread was cancelled") from error
+                self._interrupt = error
+
+    async def _together(self, command: p.Together) -> tuple[Any, ...]:
+        tasks = [asyncio.ensure_future(self._drive(flow)) for flow in command.flows]
+        while not all(task.done() for task in tasks):
+            try:
+                await asyncio.wait(tasks)
+            except asyncio.CancelledError as error:
+                self._interrupt = error
+                for task in tasks:
+                    task.cancel()
+        return tuple(task.result() for task in tasks)
+
+    async def _execute(self, command: p.Execute) -> p.Executed:
+        call = self._hands.prepare(command)
+        if isinstance(call, p.Executed):
+            return call
+        started = now()
+        try:
+            return finished(await self._call(call, command), started)
+        except _TooLateError:
+            return p.Executed(timed_out=True)
+        except asyncio.CancelledError as error:
+            if not _cancelling():
+                return raised(error, started)  # the tool cancelled itself
+            self._interrupt = error
+            return p.Executed(interrupted=True)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool is foreign code: whatever it raises is a failed result
+            return raised(error, started)
+        except BaseException as error:  # noqa: BLE001 - Ctrl-C goes on up once the turn is closed
+            self._interrupt = error
+            return p.Executed(interrupted=True)
+
+    async def _call(self, call: Callable[[], Any], command: p.Execute) -> Any:
+        timeout = command.tool.timeout
+        if timeout is None:
+            value = call()
+            return await value if self._hands.is_async(command) else value
+        waited: asyncio.Future[Any]
+        waited = asyncio.ensure_future(call()) if self._hands.is_async(command) else asyncio.wrap_future(in_thread(call))
+        done, _ = await asyncio.wait({waited}, timeout=timeout)
+        if not done:
+            waited.add_done_callback(_forget)
+            waited.cancel()
+            raise _TooLateError
+        return waited.result()
+
+    async def _facts(self, command: p.LoadFacts) -> p.Facts:
+        found: dict[tuple[str, str], Any] = {}
+        for place, (name, identity) in distinct(command).items():
+            loader = self._hands.loaders.get(name)
+            if loader is None:
+                continue
+            try:
+                value = load_call(loader, identity, command.session)
+                found[place] = normalise(await value if asyncio.iscoroutine(value) else value).value
+            except asyncio.CancelledError as error:
+                self._interrupt = error
+            except Exception:  # noqa: BLE001, S112 - a fact that cannot be had is missing, and what is missing refuses
+                continue
+        return p.Facts(resources=found, resolved=resolved(command))
+
+
+class _TooLateError(TimeoutError):
+    """The guard's own time-out, told apart from one that a tool raises."""
+
+
+def _cancelling() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _forget(future: asyncio.Future[Any]) -> None:
+    """Take the late answer of a tool that was given up, so that nothing complains about it."""
+    if not future.cancelled():
+        future.exception()

@@ -1,0 +1,132 @@
+"""Guard: one policy, one store and the host's tools; opens conversations and takes single calls.
+
+Everything arrives as an argument (`guard.compose` brings the real ones). Identity is never ambient: each conversation and each call is
+given its session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, Literal, TypeVar
+
+from guard.core.model import ConversationRef, Outcome, Session, ToolCall
+from guard.core.ports import Detect, Policy, Store
+from guard.errors import ConversationError, GuardError, StoreError
+from guard.runner.approvals import Approvals, AsyncApprovals
+from guard.runner.chat import Chat, not_yours
+from guard.runner.conversation import AsyncConversation, Conversation
+from guard.runner.drivers import AsyncRun, SyncRun
+from guard.runner.hands import Hands
+from guard.tools import RegisteredTool
+from guard.wires import wire as wire_named
+
+F = TypeVar("F", bound=Callable[..., Any])
+_MOST_SESSIONS = 1_024  # entries of the table of visible tools
+
+
+class GuardBase:
+    """What the plain and the asyncio guard share."""
+
+    def __init__(self, *, policy: Policy, store: Store, tools: Mapping[str, RegisteredTool], detect: Detect) -> None:
+        self.policy = policy
+        self.store = store
+        self.detect = detect
+        self.hands = Hands(store=store, tools=tools)
+        self._visible: dict[tuple[object, ...], frozenset[str]] = {}
+
+    def resource(self, name: str) -> Callable[[F], F]:
+        """Register a loader of records: `@guard.resource("order")` on a function of the id (and, if it takes two, the session).
+
+        It returns the record, or None when there is none. Whatever it raises makes the fact unavailable, and the call is refused.
+        """
+
+        def register(loader: F) -> F:
+            if name in self.hands.loaders:
+                raise GuardError(f"a loader for the resource {name!r} is registered already")
+            self.hands.loaders[name] = loader
+            return loader
+
+        return register
+
+    def visible(self, session: Session) -> frozenset[str]:
+        """The tools that this session may call: for the schemas and for telling the model which names exist."""
+        place = (self.policy.version, session.principal, session.tenant, session.roles, session.within and session.within.roles)
+        known = self._visible.get(place)
+        if known is None:
+            known = frozenset(name for name in self.policy.tools if self._may(session, name))
+            if len(self._visible) >= _MOST_SESSIONS:
+                self._visible.clear()
+            self._visible[place] = known
+        return known
+
+    def _may(self, session: Session, tool: str) -> bool:
+        try:
+            return self.policy.authorizer.decide(session, tool, "call").allowed
+        except Exception:  # noqa: BLE001 - a policy that cannot be evaluated shows nothing; the call itself says why
+            return False
+
+    def close(self) -> None:
+        """Give back what the store holds open."""
+        self.store.close()
+
+    def _ref(self, session: Session, conversation: str) -> ConversationRef:
+        if not isinstance(session, Session):
+            raise GuardError("open a conversation with a Session: Session(principal=…, roles=(…,))")
+        if not isinstance(conversation, str) or not conversation:
+            raise GuardError("a conversation is named by a text that is not empty")
+        return ConversationRef(tenant=session.tenant, principal=session.principal, conversation=conversation)
+
+    def _opened(self, session: Session, conversation: str) -> ConversationRef:
+        """The conversation, created or found. A store that is down is no reason to fail yet: each call will be refused."""
+        ref = self._ref(session, conversation)
+        with suppress(StoreError):
+            self.store.open(ref)
+        return ref
+
+
+class Guard(GuardBase):
+    """The guard for plain callers."""
+
+    def __init__(self, *, policy: Policy, store: Store, tools: Mapping[str, RegisteredTool], detect: Detect) -> None:
+        waiting = sorted(name for name, tool in tools.items() if tool.is_async)
+        if waiting:
+            raise GuardError(f"{', '.join(waiting)}: async tools need AsyncGuard")
+        super().__init__(policy=policy, store=store, tools=tools, detect=detect)
+        self.approvals = Approvals(self)
+
+    def open(
+        self, session: Session, *, wire: str, conversation: str, held: Literal["answer", "suspend"] = "answer"
+    ) -> Conversation:
+        """Open a conversation of this session. Raises ConversationError when it is somebody else's, WireError for an unknown wire."""
+        return Conversation(self, session, wire_named(wire), self._opened(session, conversation), held, None)
+
+    def call(self, call: ToolCall, session: Session, *, conversation: str, key: str | None = None) -> Outcome:
+        """Walk one call without a wire. `key` is the host's own: the same key and content gives the recorded outcome, another content a refusal."""
+        chat = Chat(self, session, wire_named("openai-chat"), self._ref(session, conversation), "answer", None)
+        try:
+            return SyncRun(self.hands).run(chat.single(call, key))
+        except ConversationError:
+            return not_yours((call,), self.detect).outcomes[0]
+
+
+class AsyncGuard(GuardBase):
+    """The guard for asyncio callers; plain and async tools both work in it."""
+
+    def __init__(self, *, policy: Policy, store: Store, tools: Mapping[str, RegisteredTool], detect: Detect) -> None:
+        super().__init__(policy=policy, store=store, tools=tools, detect=detect)
+        self.approvals = AsyncApprovals(self)
+
+    def open(
+        self, session: Session, *, wire: str, conversation: str, held: Literal["answer", "suspend"] = "answer"
+    ) -> AsyncConversation:
+        """See `Guard.open`. Returns at once and may be awaited too."""
+        return AsyncConversation(self, session, wire_named(wire), self._opened(session, conversation), held, None)
+
+    async def call(self, call: ToolCall, session: Session, *, conversation: str, key: str | None = None) -> Outcome:
+        """See `Guard.call`."""
+        chat = Chat(self, session, wire_named("openai-chat"), self._ref(session, conversation), "answer", None)
+        try:
+            return await AsyncRun(self.hands).run(chat.single(call, key))
+        except ConversationError:
+            return not_yours((call,), self.detect).outcomes[0]
