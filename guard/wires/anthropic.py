@@ -1,0 +1,241 @@
+"""Anthropic Messages: `tool_use` blocks in the assistant message, all results as `tool_result` blocks of one user message.
+
+Blocks keep their order. Tools that the provider runs itself (`server_tool_use`, `mcp_tool_use`) are no calls of ours and stay
+untouched. An id or name must be letters, digits, `_` and `-`; blank texts are rejected, and so are pictures in an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from json import loads
+
+from guard.core.model import Block, Image, Outcome, ToolCall
+from guard.core.rules import Tool
+from guard.core.values import Json, JsonObject, copy, encode
+from guard.errors import WireError
+from guard.wires import history as pairing
+from guard.wires.common import Reply, checked, given_id, legal, legal_ids, schema, seed_of, unique_ids, usage_of
+from guard.wires.plain import arguments_of, is_json, look, plain, sendable, shallow, whole
+from guard.wires.texts import blocks_of, follow_up_blocks, text_of, user_text
+
+MOST_NAME = 128
+_CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
+_TOKENS_IN = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_THINKING = frozenset({"thinking", "redacted_thinking"})
+_NO_TEXT: JsonObject = {"type": "text", "text": "(no text)"}
+_EXPECTED = "anthropic expects a Message, or an assistant message whose `content` is text or a list of blocks"
+
+
+@dataclass(frozen=True, slots=True)
+class Anthropic:
+    """The wire `anthropic`. See `guard.wires.common.Wire` for the verbs."""
+
+    name: str = "anthropic"
+    most_calls: int | None = None
+
+    def read(self, reply: object, *, turn_hint: str = "") -> Reply:
+        """See Wire."""
+        message = _assistant(reply)
+        calls, ids = _calls(message, turn_hint)
+        store = _store(message, calls)
+        stop = look(reply, "stop_reason")
+        cut = stop in _CUT or (stop == "refusal" and bool(calls))
+        return Reply(
+            message=message,
+            calls=calls,
+            truncated=cut,
+            usage=usage_of(reply, _TOKENS_IN, "output_tokens"),
+            ids=ids,
+            store=store,
+            kept=calls if store == message else _calls(store, "")[0],
+            paused=stop == "pause_turn" and not calls,
+        )
+
+    def stored(self, reply: Reply) -> JsonObject:
+        """See Wire."""
+        message: JsonObject = copy(reply.store)
+        return message
+
+    def results(self, reply: Reply, outcomes: Sequence[Outcome]) -> list[JsonObject]:
+        """See Wire."""
+        checked(reply, outcomes)
+        blocks = [_result(reply, position, outcome) for position, outcome in enumerate(outcomes)]
+        return [{"role": "user", "content": blocks}] if blocks else []
+
+    def tools(self, tools: Sequence[Tool]) -> list[JsonObject]:
+        """See Wire."""
+        return [_tool(tool) for tool in tools]
+
+    def user(self, text: str) -> JsonObject:
+        """See Wire."""
+        return {"role": "user", "content": user_text(text)}
+
+    def follow_up(self, outcomes: Sequence[Outcome]) -> list[JsonObject]:
+        """See Wire."""
+        if not outcomes:
+            return []
+        return [{"role": "user", "content": _content(follow_up_blocks(outcomes))}]
+
+    def answered(self, history: Sequence[object], digest_of: Callable[[tuple[ToolCall, ...]], str]) -> list[str]:
+        """See Wire."""
+        return pairing.answered(self, history, digest_of)
+
+    def open_calls(self, history: Sequence[object]) -> tuple[int, Reply, frozenset[int]] | None:
+        """See Wire."""
+        return pairing.open_calls(self, history)
+
+    def close(
+        self, history: Sequence[object], index: int, reply: Reply, outcomes_by_position: Mapping[int, Outcome]
+    ) -> list[JsonObject]:
+        """See Wire. All results stand in one user message, before what else the first message with results says."""
+        messages = self.dump(history)
+        after = pairing.span(messages, index)
+        found = [block for at in after for block in _results_in(messages[at])]
+        positions = pairing.match(reply, [given_id(block.get("tool_use_id")) for block in found])
+        results = {
+            at: {**block, "tool_use_id": reply.kept[at].id} for at, block in zip(positions, found, strict=True) if at is not None
+        }
+        for at, outcome in pairing.missing(reply, results, outcomes_by_position).items():
+            results[at] = _result(reply, at, outcome)
+        blocks = [results[at] for at in sorted(results)]
+        body = _merged([messages[at] for at in after], blocks)
+        return [*messages[:index], self.stored(reply), *body, *messages[after.stop :]]
+
+    def dump(self, messages: Sequence[object]) -> list[JsonObject]:
+        """See Wire."""
+        return [_assistant(item) if look(item, "role") == "assistant" else whole(item) for item in messages]
+
+    def proposes(self, message: object) -> bool:
+        """See guard.wires.history.Pairing."""
+        content = look(message, "content")
+        return not isinstance(content, list | tuple) or any(look(block, "type") == "tool_use" for block in content)
+
+    def answers(self, message: object) -> list[str]:
+        """See guard.wires.history.Pairing."""
+        content = look(message, "content") if look(message, "role") == "user" else None
+        blocks = content if isinstance(content, list | tuple) else ()
+        return [given_id(look(block, "tool_use_id")) for block in blocks if look(block, "type") == "tool_result"]
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def _assistant(reply: object) -> JsonObject:
+    """The assistant message as it may be sent back: role and content. Raises WireError for everything else."""
+    role, content = look(reply, "role"), look(reply, "content")
+    if role not in (None, "assistant") or not isinstance(content, str | list | tuple):
+        raise WireError(f"{_EXPECTED}; got {role or type(reply).__name__}")
+    if look(reply, "tool_calls") or look(reply, "choices") or look(reply, "function_call"):
+        raise WireError(f"{_EXPECTED}; this looks like a message of another wire")
+    return {"role": "assistant", "content": plain(content) if isinstance(content, str) else [_block(item) for item in content]}
+
+
+def _block(item: object) -> JsonObject:
+    """One content block. What a model nests too deeply must not cost its siblings their results, so `input` is read apart."""
+    fields = shallow(item)
+    if not isinstance(fields.get("type"), str):
+        raise WireError("each content block is an object with a `type`")
+    block = {name: plain(value) for name, value in fields.items() if name != "input"}
+    return {**block, "input": arguments_of(fields["input"])} if "input" in fields else block
+
+
+def _uses(message: JsonObject) -> list[JsonObject]:
+    content = message["content"]
+    return [] if isinstance(content, str) else [block for block in content if block["type"] == "tool_use"]
+
+
+def _calls(message: JsonObject, hint: str) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
+    uses = _uses(message)
+    given = tuple(given_id(use.get("id")) for use in uses)
+    bodies = [(use["name"] if isinstance(use.get("name"), str) else "", _input(use.get("input"))) for use in uses]
+    ids = unique_ids(given, lambda at: seed_of(hint, *bodies[at]))
+    return tuple(ToolCall(new, name, arguments) for new, (name, arguments) in zip(ids, bodies, strict=True)), given
+
+
+def _input(value: Json) -> str | JsonObject:
+    """The arguments as they came: an object, or the text of what is none."""
+    if value is None:
+        return {}
+    return value if isinstance(value, str | dict) else encode(sendable(value))
+
+
+# -- storing ---------------------------------------------------------------------------------------------------------
+
+
+def _store(message: JsonObject, calls: tuple[ToolCall, ...]) -> JsonObject:
+    """The message without what the provider sends and then rejects: blank texts, an empty or merely thinking message."""
+    content = message["content"]
+    if isinstance(content, str):
+        return {"role": "assistant", "content": sendable(content) if content.strip() else _NO_TEXT["text"]}
+    ids = iter(legal_ids([call.id for call in calls]))
+    waiting = iter(calls)
+    blocks = [_stored_use(block, next(ids), next(waiting)) if block["type"] == "tool_use" else block for block in content]
+    kept = [_bare(block) for block in blocks if block["type"] != "text" or str(block.get("text") or "").strip()]
+    if not kept or kept[-1]["type"] in _THINKING:
+        kept.append(dict(_NO_TEXT))
+    result: JsonObject = sendable({"role": "assistant", "content": kept})
+    return result
+
+
+def _bare(block: JsonObject) -> JsonObject:
+    """A text block without what an SDK's helper put there."""
+    return {name: item for name, item in block.items() if name != "parsed_output"} if block["type"] == "text" else block
+
+
+def _stored_use(block: JsonObject, new: str, call: ToolCall) -> JsonObject:
+    kept = {name: item for name, item in block.items() if not (name == "caller" and item is None)}
+    return {**kept, "id": new, "name": legal(call.tool, MOST_NAME), "input": _stored_input(call.arguments)}
+
+
+def _stored_input(arguments: Json) -> JsonObject:
+    """The provider takes an object only: text that decodes to one is opened, `{}` stands for anything else."""
+    value = loads(arguments) if isinstance(arguments, str) and is_json(arguments) else arguments
+    return value if isinstance(value, dict) else {}
+
+
+# -- answering -------------------------------------------------------------------------------------------------------
+
+
+def _result(reply: Reply, position: int, outcome: Outcome) -> JsonObject:
+    block: JsonObject = {"type": "tool_result", "tool_use_id": reply.kept[position].id}
+    blocks = blocks_of(outcome)
+    if outcome.error:  # the provider takes only text in an error
+        texts = [item if isinstance(item, str) else "[a picture was left out]" for item in blocks]
+        return {**block, "content": "\n".join(texts), "is_error": True}
+    return {**block, "content": _content(blocks)}
+
+
+def _content(blocks: Sequence[Block]) -> Json:
+    if len(blocks) == 1 and isinstance(blocks[0], str):
+        return blocks[0]
+    return [_image(block) if isinstance(block, Image) else {"type": "text", "text": text_of(block)} for block in blocks]
+
+
+def _image(picture: Image) -> JsonObject:
+    return {"type": "image", "source": {"type": "base64", "media_type": picture.media_type, "data": picture.data}}
+
+
+def _results_in(message: JsonObject) -> list[JsonObject]:
+    content = message.get("content") if message.get("role") == "user" else None
+    return [block for block in content if look(block, "type") == "tool_result"] if isinstance(content, list) else []
+
+
+def _merged(messages: list[JsonObject], results: list[JsonObject]) -> list[JsonObject]:
+    """The messages after the calls with all results in one: the first that held some, else a new one in front."""
+    body: list[JsonObject] = []
+    placed = False
+    for message in messages:
+        if not _results_in(message):
+            body.append(message)
+            continue
+        others = [block for block in message["content"] if look(block, "type") != "tool_result"]
+        content = others if placed else [*results, *others]
+        body += [{**message, "content": content}] if content else []
+        placed = True
+    return body if placed else [{"role": "user", "content": results}, *body]
+
+
+def _tool(tool: Tool) -> JsonObject:
+    name, parameters = schema(tool, MOST_NAME)
+    return {"name": name, **({"description": tool.description} if tool.description else {}), "input_schema": parameters}
