@@ -1,0 +1,103 @@
+"""Redactors: ready detectors of personal data and secrets in one string of a value; one table.
+
+`REDACTOR` is what the redact room is given. A detector only ever hides; adding one is a row in `DETECTORS` and a file beside this one. May not
+import anything but the core; sees one string and the key it stands under, never serialised JSON. After it stands `core.redact`.
+
+Each row has a gate: a necessary condition, cheap, judged on the whole text. Where the gate is false the rule cannot match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from guard.core.ports import Redactor
+from guard.redactors.card import card_gate, card_spans
+from guard.redactors.email import email_gate, email_spans
+from guard.redactors.fold import folded
+from guard.redactors.phone import phone_gate, phone_spans
+from guard.redactors.quiet import quiet
+from guard.redactors.secret import SECRET_KEYS, hides, secret_gate, secret_spans
+from guard.redactors.views import still
+
+__all__ = ["DETECTORS", "REDACTOR", "Detector", "Span", "detect", "quiet"]
+
+Span: TypeAlias = tuple[int, int]
+"""Where a finding stands in the text: start, end (exclusive), in characters."""
+
+_ROUNDS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detector:
+    """One kind of thing to hide. `gate` must be true wherever `rule` finds something; `rule` gives the spans to hide."""
+
+    name: str
+    gate: Callable[[str], bool]
+    rule: Callable[[str | None, str], list[Span]]
+    replacement: str
+
+
+DETECTORS: tuple[Detector, ...] = (
+    Detector(name="secret", gate=secret_gate, rule=secret_spans, replacement="[secret]"),
+    Detector(name="email", gate=email_gate, rule=email_spans, replacement="[email]"),
+    Detector(name="card", gate=card_gate, rule=card_spans, replacement="[card]"),
+    Detector(name="phone", gate=phone_gate, rule=phone_spans, replacement="[phone]"),
+)
+"""In order of rank: where two findings overlap, the longer one names the replacement, then the earlier row."""
+
+
+def detect(key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
+    """Hide what is personal or secret in `text`, which stands under `key` (None in a list or at the top).
+
+    Returns the text to show and the kinds hidden, in the order of the table; the same object and `()` where nothing was found. Applying it
+    to its own answer changes nothing. Takes time linear in the text.
+    """
+    if key is not None and SECRET_KEYS[key] and hides(text):
+        return "[secret]", ("secret",)
+    if text.isascii() and still(text):
+        return text, ()
+    hidden: set[str] = set()
+    for _ in range(_ROUNDS):
+        found = _found(key, text)
+        if not found:
+            break
+        hidden |= {detector.name for *_, detector in found}
+        text = _replaced(text, found)
+    return text, tuple(detector.name for detector in DETECTORS if detector.name in hidden) if hidden else ()
+
+
+def _found(key: str | None, text: str) -> list[tuple[int, int, Detector]]:
+    """Every finding, with offsets into `text` itself; detectors look at a copy in which look-alike characters are plain ones."""
+    plain, origin = folded(text)
+    found: list[tuple[int, int, Detector]] = []
+    for detector in DETECTORS:
+        if detector.gate(plain):
+            for start, end in detector.rule(key, plain):
+                found.append((origin[start], origin[end - 1] + 1, detector) if origin else (start, end, detector))
+    return found
+
+
+def _replaced(text: str, found: list[tuple[int, int, Detector]]) -> str:
+    """The text with each group of overlapping findings replaced once, by the name of its longest."""
+    found.sort(key=lambda item: (item[0], -item[1]))
+    pieces: list[str] = []
+    done = index = 0
+    while index < len(found):
+        start, end, best = found[index]
+        longest = end - start
+        index += 1
+        while index < len(found) and found[index][0] < end:
+            length = found[index][1] - found[index][0]
+            if length > longest:
+                best, longest = found[index][2], length
+            end = max(end, found[index][1])
+            index += 1
+        pieces += (text[done:start], best.replacement)
+        done = end
+    return "".join([*pieces, text[done:]])
+
+
+REDACTOR = Redactor(detect=detect, quiet=quiet)
+"""All detectors of the table: what the redact room and the audit are given."""

@@ -1,0 +1,107 @@
+"""Payment cards: 12 to 19 digits of a known issuer and length whose check digit is right, bare or in the groups that cards are printed in.
+
+A detector of the table in `guard.redactors`; pure. Luhn alone accepts one number in ten, so issuer, length, grouping and neighbours are
+judged as well, and a number under a key that names an order or an id is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from guard.redactors.keys import words_of
+from guard.redactors.views import twelve_digits
+
+_RUN = re.compile(r"[0-9]+(?:[ -][0-9]+)*")
+_ID_WORDS = frozenset(
+    {"id", "ids", "order", "orders", "tracking", "sku", "uuid", "guid", "serial", "isbn", "ean", "upc", "barcode", "hash"}
+)
+_CARD_WORDS = frozenset({"card", "cards", "pan", "creditcard", "cc", "payment"})
+_DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+
+ISSUERS: tuple[tuple[str, int, int, frozenset[int]], ...] = (
+    ("visa", 4, 4, frozenset({13, 16, 19})),
+    ("mastercard", 51, 55, frozenset({16})),
+    ("mastercard", 2221, 2720, frozenset({16})),
+    ("amex", 34, 34, frozenset({15})),
+    ("amex", 37, 37, frozenset({15})),
+    ("diners", 300, 305, frozenset({14, 16, 19})),
+    ("diners", 36, 36, frozenset({14, 16, 19})),
+    ("diners", 38, 39, frozenset({14, 16, 19})),
+    ("discover", 6011, 6011, frozenset(range(16, 20))),
+    ("discover", 644, 659, frozenset(range(16, 20))),
+    ("unionpay", 62, 62, frozenset(range(16, 20))),
+    ("jcb", 3528, 3589, frozenset(range(16, 20))),
+    ("jcb", 1800, 1800, frozenset({15})),
+    ("jcb", 2131, 2131, frozenset({15})),
+    ("maestro", 50, 50, frozenset(range(12, 20))),
+    ("maestro", 56, 58, frozenset(range(12, 20))),
+    ("maestro", 6304, 6304, frozenset(range(12, 20))),
+    ("maestro", 67, 67, frozenset(range(12, 20))),
+)
+"""Issuer, first and last prefix, lengths: what the schemes publish about their numbers."""
+
+
+def card_gate(text: str) -> bool:
+    """Whether twelve digits stand together, with nothing but spaces and dashes between them."""
+    return twelve_digits(text)
+
+
+def card_spans(key: str | None, text: str) -> list[tuple[int, int]]:
+    """The spans of all card numbers."""
+    if key is not None and (words := words_of(key)) & _ID_WORDS and not words & _CARD_WORDS:
+        return []
+    return [
+        span for run in _RUN.finditer(text) if run.end() - run.start() >= 12 for span in _in_run(text, run.start(), run.end())
+    ]
+
+
+def _in_run(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Cards inside one run of digit groups: windows of whole groups, from left to right, the longest first."""
+    groups = [(start + match.start(), start + match.end()) for match in re.finditer(r"[0-9]+", text[start:end])]
+    found: list[tuple[int, int]] = []
+    index = 0
+    while index < len(groups):
+        last = next((stop for stop in range(min(index + 5, len(groups)), index, -1) if _is_card(text, groups[index:stop])), None)
+        if last is not None:
+            found.append((groups[index][0], groups[last - 1][1]))
+        index = index + 1 if last is None else last
+    return found
+
+
+def _is_card(text: str, groups: list[tuple[int, int]]) -> bool:
+    start, end = groups[0][0], groups[-1][1]
+    if not 12 <= end - start - len(groups) + 1 <= 19 or not _printed(text, groups) or not _alone(text, start, end):
+        return False
+    digits = "".join(text[left:right] for left, right in groups)
+    return len(set(digits)) > 1 and _issued(digits) and luhn(digits)
+
+
+def _printed(text: str, groups: list[tuple[int, int]]) -> bool:
+    """Whether the groups are those of a card: one block, or four digits first, then blocks of four to eight and a rest."""
+    sizes = [right - left for left, right in groups]
+    signs = {text[right] for _, right in groups[:-1]}
+    return len(sizes) == 1 or (
+        len(signs) == 1 and sizes[0] == 4 and all(4 <= size <= 8 for size in sizes[1:-1]) and 2 <= sizes[-1] <= 8
+    )
+
+
+def _alone(text: str, start: int, end: int) -> bool:
+    """Whether nothing beside the number makes it part of something longer."""
+    before, after = text[max(0, start - 2) : start], text[end : end + 2]
+    if before and (_wordy(before[-1]) or (before[-1] in ".-+" and len(before) == 2 and _wordy(before[0]))):
+        return False
+    return not after or not (_wordy(after[0]) or (after[0] in ".-+" and len(after) == 2 and _wordy(after[1])))
+
+
+def _wordy(char: str) -> bool:
+    return char == "_" or (char.isascii() and char.isalnum())
+
+
+def _issued(digits: str) -> bool:
+    return any(low <= int(digits[: len(str(low))]) <= high and len(digits) in lengths for _, low, high, lengths in ISSUERS)
+
+
+def luhn(digits: str) -> bool:
+    """Whether the check digit is right, doubling every second digit from the right."""
+    odd = sum(map(int, digits[-1::-2]))
+    return (odd + sum(_DOUBLED[int(digit)] for digit in digits[-2::-2])) % 10 == 0

@@ -1,0 +1,25 @@
+"""Keys: the words in a field's name, however it is spelled.
+
+`userPhoneNumber`, `user_phone-number` and `USER PHONE NUMBER` hold the same words. Pure; used by detectors that let the key decide.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+")
+
+
+@lru_cache(maxsize=4096)
+def word_list(key: str) -> tuple[str, ...]:
+    """The words of a key in order, in lower case. Only the first 200 characters are read."""
+    return tuple(word.lower() for word in _WORD.findall(key[:200]))
+
+
+@lru_cache(maxsize=4096)
+def words_of(key: str) -> frozenset[str]:
+    """The words of a key, and what stands before `key` written together with it: `api_key` also holds `apikey`."""
+    words = word_list(key)
+    return frozenset(words) | {left + right for left, right in pairwise(words) if right == "key"}

@@ -1,0 +1,158 @@
+"""Results: whatever a tool returned, as a JSON value and the pictures that go with it.
+
+Total: for every object there is an answer, and no object's `repr` or `str` is trusted with one. May not redact, cut to a size that a policy
+names or decide what the model sees. Before it stands the tool's return, after it the redact room.
+
+Documented choices: NaN and Infinity become null; sets become lists sorted by their canonical text; keys that are no text become text, and a
+key that collides gets ` (2)`; bytes become text when they are printable UTF-8, else their length and SHA-256; at most 10,000 items are taken
+from an iterator; what cannot be told becomes `{"unserialisable": "TypeName"}`, what is left out `{"truncated": why}`.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from guard.core.model import Block, Image
+from guard.core.values import Json
+from guard.tools.blocks import blocks_of, join
+from guard.tools.walk import DEPTH, NODES, Walk, dumped, marker
+
+_ATOMS: frozenset[type] = frozenset({bool, type(None)})
+_BUILT_IN: frozenset[type] = frozenset({dict, list, tuple, str, int, float, bool, type(None)})
+_EDGE = 2**63
+_SHORTEST = 17
+"""No data URI with anything in it is shorter."""
+
+
+class Normal(NamedTuple):
+    """A tool's return, made JSON.
+
+    `value` says everything but the pictures; each stands in it as a short text such as `[image/png, 300 KB, shown below]`. `blocks` is
+    None when there are neither pictures nor several texts. Blocks with texts among them are the whole content in order; blocks that are
+    pictures only follow after `value`. `failed` is set when the tool itself said that it failed, or broke while its items were read.
+    """
+
+    value: Json
+    blocks: tuple[Block, ...] | None = None
+    failed: bool = False
+
+
+def normalise(value: object) -> Normal:
+    """Make `value` JSON. Lets nothing through but KeyboardInterrupt and a task's cancellation; plain JSON comes back as the same object."""
+    try:
+        raw = value if type(value) in _BUILT_IN else dumped(value)
+        content = _content(raw)
+        if content is not None:
+            return content
+        if _plain(raw):
+            return Normal(raw, None, type(raw) is dict and raw.get("ok") is False)
+        walk = Walk()
+        told = walk.json(raw, 0)
+        failed = walk.failed or (isinstance(told, dict) and told.get("ok") is False)
+        return Normal(told, tuple(walk.images) or None, failed)
+    except (Exception, SystemExit):  # noqa: BLE001 - a hostile object may raise anything, and the call still needs its result
+        return Normal(marker(value))
+
+
+def _plain(value: Any) -> bool:
+    """Whether `value` is JSON that may go on as it is: exact types, finite numbers, no data URIs, within depth and size.
+
+    Level by level rather than recursively, so that neither depth nor a cycle can hurt.
+    """
+    level: list[Any] = [(value,)]
+    seen = 0
+    for _ in range(DEPTH):
+        below: list[Any] = []
+        for container in level:
+            seen += len(container)
+            if seen > NODES or not _plain_items(container, below):
+                return False
+        if not below:
+            return True
+        level = below
+    return False
+
+
+def _plain_items(container: Any, below: list[Any]) -> bool:
+    items = container
+    if type(container) is dict:
+        for key in container:
+            if type(key) is not str or not (key.isascii() or _clean(key)):
+                return False
+        items = container.values()
+    for item in items:
+        kind = type(item)
+        if kind is dict or kind is list:
+            below.append(item)
+        elif not (_plain_text(item) if kind is str else kind in _ATOMS or _plain_number(kind, item)):
+            return False
+    return True
+
+
+def _plain_text(text: str) -> bool:
+    if len(text) >= _SHORTEST and (text[:1] in "dD" or text[0].isspace()) and text.lstrip()[:5].lower() == "data:":
+        return False
+    return text.isascii() or _clean(text)
+
+
+def _plain_number(kind: type, item: Any) -> bool:
+    if kind is int:
+        return bool(-_EDGE < item < _EDGE)
+    if kind is Decimal:
+        return bool(Decimal.is_finite(item))
+    return kind is float and bool(item - item == 0)
+
+
+def _clean(text: str) -> bool:
+    """Whether the text has no lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _content(value: Any) -> Normal | None:
+    """Content blocks in any of their spellings; None when `value` is data."""
+    kind = type(value)
+    if kind is dict:
+        return _of_message(value) if "content" in value else _of_list([value]) if "type" in value else None
+    if kind is list or kind is tuple:
+        return _of_list(value) if value else None
+    return _of_blocks((value,)) if kind is Image else None
+
+
+def _of_list(raw: Any) -> Normal | None:
+    blocks = blocks_of(raw)
+    return None if blocks is None else _of_blocks(blocks)
+
+
+def _of_blocks(blocks: tuple[Block, ...], *, failed: bool = False) -> Normal:
+    walk = Walk()
+    clean = tuple(walk.text(block) if isinstance(block, str) else block for block in blocks if block != "")
+    pictures = any(isinstance(block, Image) for block in clean)
+    kept = (*clean, *walk.images)
+    value = join(clean)
+    return Normal(value, kept if pictures or walk.images or len(kept) > 1 else None, failed)
+
+
+_MESSAGE = frozenset({"content", "isError", "is_error", "structuredContent", "structured_content", "_meta", "meta"})
+
+
+def _of_message(raw: dict[Any, Any]) -> Normal | None:
+    """An MCP result. What it says in structure wins over the same thing said in text, so that a field rule cannot be sidestepped."""
+    content = raw.get("content")
+    if not raw.keys() <= _MESSAGE or not isinstance(content, list | tuple):
+        return None
+    blocks = blocks_of(content) if content else ()
+    if blocks is None or (not content and len(raw) == 1):
+        return None
+    failed = raw.get("isError") is True or raw.get("is_error") is True
+    structured = raw.get("structuredContent") or raw.get("structured_content")
+    if failed or not structured:
+        return _of_blocks(blocks, failed=failed)
+    walk = Walk()
+    told = walk.json(structured, 0)
+    images = (*(block for block in blocks if isinstance(block, Image)), *walk.images)
+    return Normal(told, images or None, walk.failed)
