@@ -1,0 +1,121 @@
+"""Approvals and argument rules: `approve`, `require` and `refuse` of one tool, compiled.
+
+An action says who approves it; `never` must be written. Comes after conditions and grounds, before tools.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from guard.core.conditions import Condition
+from guard.core.paths import Path
+from guard.core.rules import ApprovalRule, ArgumentRule
+from guard.policy import language
+from guard.policy.conditions import CALL, condition
+from guard.policy.grounds import Context
+from guard.policy.problems import Problems
+from guard.policy.source import Item
+
+NEVER = "never"
+SELF = "self"
+
+
+def approvals(
+    entry: Item, fields: dict[str, Item], kind: str, context: Context
+) -> tuple[tuple[ApprovalRule, ...], tuple[Path, ...]]:
+    """The alternatives of `approve:` in order, and the file paths that their conditions look at. Empty: nobody is asked."""
+    item = fields.get("approve")
+    if item is None:
+        if kind == "action":
+            message = f"{context.tool} is an action and does not say who approves it"
+            context.problems.error(entry, message, "write approve: {by: [role]}, {by: self} or never")
+        return (), ()
+    if item.value == NEVER:
+        return (), ()
+    items = language.sequence(item, context.problems, "approve")
+    rules = [_rule(one, context, last=one is items[-1]) for one in items]
+    good = tuple(rule for rule in rules if rule is not None)
+    return good, tuple(path for rule in good for path in resolved(rule.when))
+
+
+def _rule(item: Item, context: Context, *, last: bool) -> ApprovalRule | None:
+    problems = context.problems
+    if item.value == NEVER:
+        _check_order(item, problems, conditional=False, last=last)
+        return ApprovalRule()
+    fields = language.mapping(item, "approval", problems)
+    if not fields:
+        return None
+    _check_order(item, problems, conditional="when" in fields, last=last)
+    by, self_ = _by(item, fields, problems)
+    when = condition(fields["when"], CALL, problems, "when", context.sensible) if "when" in fields else None
+    expires = language.duration(fields.get("expires"), problems, "expires")
+    show = context.arguments(fields.get("show"), "show")
+    if not by and not self_:
+        return None
+    return ApprovalRule(by=by, self_=self_, when=when, expires=expires or ApprovalRule().expires, show=show)
+
+
+def _by(item: Item, fields: dict[str, Item], problems: Problems) -> tuple[tuple[str, ...], bool]:
+    names = language.texts(fields.get("by"), problems, "by")
+    if "by" not in fields:
+        problems.error(item, "approve: by is missing", "write by: self or by: [role]")
+    if NEVER in names:
+        problems.error(fields["by"], "never is not a role", "write when: on the others and a bare never as the last item")
+    by = tuple(name.removeprefix("role:") for name in names if name not in {SELF, NEVER})
+    for name in by:
+        check_role(name, fields["by"], problems)
+    return by, SELF in names
+
+
+def check_role(name: str, item: Item, problems: Problems) -> None:
+    """Report a role name that a rule file could not hold, or that stands for everybody where a person must be named."""
+    if name != name.strip() or any(char in name for char in ',"#()[]\n') or "*" in name:
+        problems.error(item, f"{name} cannot be a role", "write letters, digits, - and _")
+
+
+def _check_order(item: Item, problems: Problems, *, conditional: bool, last: bool) -> None:
+    if last and conditional:
+        problems.error(item, "approve: the last alternative must have no when", "add one without when for all other calls")
+    if not last and not conditional:
+        problems.error(item, "approve: the alternatives after this one are never reached", "move it to the end, or add when")
+
+
+def argument_rules(fields: dict[str, Item], context: Context) -> tuple[tuple[ArgumentRule, ...], tuple[Path, ...]]:
+    """`require` and `refuse` in order, and the file paths that they look at."""
+    rules = [*_rules(fields.get("require"), "require", context), *_rules(fields.get("refuse"), "refuse", context)]
+    return tuple(rules), tuple(path for rule in rules for path in resolved(rule.when))
+
+
+def _rules(item: Item | None, effect: Literal["require", "refuse"], context: Context) -> list[ArgumentRule]:
+    if item is None:
+        return []
+    problems = context.problems
+    found = []
+    for number, one in enumerate(language.sequence(item, problems, effect)):
+        bare = effect == "require" and not _is_rule(one, context)
+        fields = {"when": one} if bare else language.mapping(one, "rule", problems)
+        if fields and "when" not in fields:
+            problems.error(one, f"{effect}: when is missing", "write when: {argument: test}")
+            continue
+        when = condition(fields["when"], CALL, problems, effect, context.sensible) if fields else None
+        say = language.text(fields.get("say"), problems, "say") or None
+        shadow = language.flag(fields.get("shadow"), problems, "shadow")
+        if effect == "refuse" and fields and "command" in _matchers(fields["when"]):
+            problems.warn(one, "a list of forbidden programs is easily evaded", "require the permitted ones instead")
+        if when is not None:
+            found.append(ArgumentRule(id=f"{context.tool}.{effect}[{number}]", effect=effect, when=when, say=say, shadow=shadow))
+    return found
+
+
+def _is_rule(item: Item, context: Context) -> bool:
+    return "when" in item.fields and "when" not in context.schema.get("properties", {})
+
+
+def _matchers(item: Item) -> set[str]:
+    return {key for test in item.fields.values() for key in test.fields}
+
+
+def resolved(when: Condition | None) -> tuple[Path, ...]:
+    """The arguments of a condition that are file paths to be resolved."""
+    return tuple(test.path for test in when.tests if test.resolve) if when else ()

@@ -1,0 +1,195 @@
+"""Language: which keys may stand where in a policy file, and typed readers for what stands behind them.
+
+The tables are the language: a key that is missing here is a mistake in every policy, and the editor's schema is tested against them.
+Readers report what is wrong and give back a harmless value, so that the caller goes on and finds the next mistake. Comes after source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+from guard.core.paths import Path, parse_path
+from guard.core.values import is_number
+from guard.policy.problems import Problems, meant
+from guard.policy.source import Item
+
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "file": ("tools", "limits", "prices", "people"),
+    "tool": (
+        "kind",
+        "description",
+        "schema",
+        "allow",
+        "bind",
+        "checks",
+        "coerce",
+        "unwrap",
+        "repeat",
+        "timeout",
+        "ground",
+        "after",
+        "resource",
+        "require",
+        "refuse",
+        "limits",
+        "approve",
+        "result",
+    ),
+    "binding": ("from", "strict"),
+    "source": ("returned_by", "at_most", "at_least", "written_by", "held_by", "same", "latest", "once", "verified", "shadow"),
+    "any_of": ("any_of", "shadow"),
+    "after": ("tool", "where", "same", "latest", "once", "shadow"),
+    "rule": ("when", "say", "shadow"),
+    "tool_limits": ("calls", "equal", "sum", "per", "at_most", "same"),
+    "approval": ("by", "when", "expires", "show"),
+    "result": ("keep", "empty", "max_bytes"),
+    "limits": ("turn", "run", "conversation"),
+    "turn": ("calls", "whole"),
+    "run": ("steps", "calls", "seconds", "tokens", "cost", "equal"),
+    "conversation": ("calls", "tokens", "cost"),
+    "price": ("in", "out"),
+    "person": ("principal", "tenant", "roles", "attributes"),
+}
+"""Every mapping with fixed keys. `schema`, `where`, `when`, `bind`, `ground`, `resource`, `prices` and `people` have free keys."""
+
+UNITS: Mapping[str, Decimal] = {
+    "ms": Decimal("0.001"),
+    "s": Decimal(1),
+    "m": Decimal(60),
+    "h": Decimal(3600),
+    "d": Decimal(86_400),
+}
+"""Units of a duration, in seconds."""
+
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(ms|s|m|h|d)?")
+_SESSION = "session."
+
+
+def mapping(item: Item, table: str, problems: Problems) -> dict[str, Item]:
+    """The known fields of a mapping; each unknown key is a mistake."""
+    if not entries(item, f"{table.replace('_', ' ')} settings", problems):
+        return {}
+    for key, below in item.fields.items():
+        if key not in KEYS[table]:
+            problems.error(below, f"unknown key {key}", meant(key, KEYS[table]))
+    return {key: below for key, below in item.fields.items() if key in KEYS[table]}
+
+
+def entries(item: Item, what: str, problems: Problems) -> dict[str, Item]:
+    """The fields of a mapping with free keys; anything else, or an empty one, is a mistake."""
+    if not isinstance(item.value, dict):
+        problems.error(item, f"{what}: a mapping is needed, not {kind_of(item)}", "write key: value lines below it")
+    elif not item.fields:
+        problems.error(item, f"{what}: empty", "write an entry, or leave the key out")
+    return item.fields
+
+
+def sequence(item: Item, problems: Problems, what: str) -> list[Item]:
+    """The items of a list; a single value counts as a list of one."""
+    if not isinstance(item.value, list):
+        return [item]
+    if not item.items:
+        problems.error(item, f"{what}: an empty list has no effect", "write an item, or leave the key out")
+    return item.items
+
+
+def text(item: Item | None, problems: Problems, what: str, default: str = "") -> str:
+    """A text that is not empty."""
+    if item is None:
+        return default
+    if isinstance(item.value, str) and item.value.strip():
+        return item.value
+    problems.error(item, f"{what}: a text is needed, not {kind_of(item)}", "put quotes around it")
+    return default
+
+
+def texts(item: Item | None, problems: Problems, what: str) -> tuple[str, ...]:
+    """A list of texts, or one text."""
+    if item is None:
+        return ()
+    found = tuple(text(below, problems, what) for below in sequence(item, problems, what))
+    return tuple(dict.fromkeys(name for name in found if name))
+
+
+def choice(item: Item | None, problems: Problems, what: str, options: Iterable[str], default: str = "") -> str:
+    """One of a few words."""
+    if item is None:
+        return default
+    known = tuple(options)
+    if item.value in known and isinstance(item.value, str):
+        return item.value
+    cure = meant(item.value, known) if isinstance(item.value, str) else ""
+    problems.error(item, f"{what}: must be {' or '.join(known)}", cure or f"write {known[0]}")
+    return default
+
+
+def flag(item: Item | None, problems: Problems, what: str, *, default: bool = False) -> bool:
+    """True or false."""
+    if item is None:
+        return default
+    if isinstance(item.value, bool):
+        return item.value
+    problems.error(item, f"{what}: true or false is needed, not {kind_of(item)}", "YAML 1.2 knows only true and false")
+    return default
+
+
+def number(item: Item | None, problems: Problems, what: str) -> Decimal | None:
+    """A number that is not negative, exactly as written."""
+    if item is None:
+        return None
+    if is_number(item.value) and item.value >= 0:
+        return Decimal(item.value)
+    problems.error(item, f"{what}: a number from 0 up is needed, not {kind_of(item)}", "write digits without quotes or units")
+    return None
+
+
+def whole(item: Item | None, problems: Problems, what: str) -> int | None:
+    """A whole number that is not negative."""
+    found = number(item, problems, what)
+    if found is None or item is None:
+        return None
+    if isinstance(item.value, int):
+        return item.value
+    problems.error(item, f"{what}: a whole number is needed", f"write {int(found)}")
+    return None
+
+
+def duration(item: Item | None, problems: Problems, what: str) -> float | None:
+    """Seconds: a plain number, or digits with one of `UNITS`. Zero is a mistake."""
+    if item is None:
+        return None
+    match = _DURATION.fullmatch(str(item.value)) if isinstance(item.value, str) or is_number(item.value) else None
+    seconds = Decimal(match[1]) * UNITS[match[2] or "s"] if match else Decimal(0)
+    if seconds > 0:
+        return float(seconds)
+    problems.error(item, f"{what}: not a duration above 0", "write for example 500ms, 90s, 2m, 24h or 7d")
+    return None
+
+
+def path(spelled: str, root: str, item: Item, problems: Problems) -> Path | None:
+    """A compiled path; `item` is where it stands."""
+    try:
+        return parse_path(spelled, root)
+    except ValueError as failure:
+        problems.error(item, str(failure))
+        return None
+
+
+def session_path(item: Item, problems: Problems, what: str) -> Path | None:
+    """`session.x`: a fact of the signed-in session. Which facts exist is known only when somebody signs in."""
+    spelled = text(item, problems, what)
+    if not spelled:
+        return None
+    if not spelled.startswith(_SESSION):
+        problems.error(item, f"{what}: {spelled} is not a fact of the session", f"write session.{spelled.rpartition('.')[2]}")
+        return None
+    return path(spelled.removeprefix(_SESSION), "session", item, problems)
+
+
+def kind_of(item: Item) -> str:
+    """What stands there, in a word or two."""
+    value = item.value
+    words = {dict: "a mapping", list: "a list", str: "a text", bool: "true or false", type(None): "nothing"}
+    return words.get(type(value), "a number") if value != "" else "an empty text"

@@ -1,0 +1,238 @@
+"""Load: a policy folder, read, checked and compiled into one frozen Policy, or every mistake in it at once.
+
+The order: files, then the names of all tools, then each tool, then the rules, then everything that is probably not meant. Comes last in
+this package; the host gets here through `guard.policy.load_policy`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from guard.core.model import Session
+from guard.core.ports import Policy
+from guard.core.rules import Tool
+from guard.core.values import digest
+from guard.errors import PolicyError, Problem
+from guard.policy import language
+from guard.policy.approvals import check_role
+from guard.policy.casbin_rules import authorizer
+from guard.policy.limits import limits
+from guard.policy.problems import Problems, meant, squash
+from guard.policy.rule_files import Grant, Rule, read_rules
+from guard.policy.source import File, Item, read_folder, read_yaml
+from guard.policy.tools import CheckFunction, Declared, Entry, compile_tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A policy that may be used, the registered name of each of its tools, and what is probably not meant."""
+
+    policy: Policy
+    names: Mapping[str, str]
+    warnings: tuple[Problem, ...]
+
+
+def load_policy(
+    folder: str | os.PathLike[str],
+    declared: Sequence[Declared] | None = None,
+    *,
+    checks: Mapping[str, CheckFunction] = MappingProxyType({}),
+) -> Loaded:
+    """Compile the folder. `declared` are the registered tools; None means that no program is at hand.
+
+    Raises PolicyError with every problem found.
+    """
+    problems = Problems()
+    files = read_folder(folder, problems)
+    documents = _documents(files, problems)
+    entries = _collect(documents, "tools", problems)
+    names, unlisted = _match(entries, declared, problems)
+    tools = _compile(entries, declared, names, checks, problems)
+    spot = Item(next((file.name for file in files if file.name.endswith((".yaml", ".yml"))), str(folder)), None)
+    whole = limits(_tops(documents, "limits"), _tops(documents, "prices"), spot, problems)
+    people = _people(_collect(documents, "people", problems), problems)
+    rules, grants, roles = _rules(files, entries, tools, problems)
+    judge = authorizer(files, rules, grants, roles, problems)
+    _warn(entries, tools, rules, grants, unlisted, spot, problems)
+    if problems.errors or judge is None:
+        raise PolicyError(_sorted(problems.errors))
+    policy = Policy(
+        version=_version(files, tools),
+        tools=MappingProxyType(tools),
+        authorizer=judge,
+        limits=whole,
+        unlisted=unlisted,
+        people=MappingProxyType(people),
+    )
+    return Loaded(policy=policy, names=MappingProxyType(names), warnings=_sorted(problems.warnings))
+
+
+def _sorted(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted(problems, key=lambda problem: (problem.file, problem.line or 0, problem.message)))
+
+
+def _version(files: Sequence[File], tools: Mapping[str, Tool]) -> str:
+    parts = [part for file in files for part in (file.name, file.data.decode("latin-1"))]
+    return digest(*parts, *(part for name in sorted(tools) for part in (name, tools[name].definition)))
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def _documents(files: Sequence[File], problems: Problems) -> list[Item]:
+    found = []
+    for file in files:
+        if not file.name.endswith((".yaml", ".yml")):
+            continue
+        before = len(problems.errors)
+        document = read_yaml(file, problems)
+        if document is not None:
+            language.mapping(document, "file", problems)
+            found.append(document)
+        elif len(problems.errors) == before:
+            problems.warn(Item(file.name, None), "the file is empty", "remove it")
+    return found
+
+
+def _tops(documents: Sequence[Item], key: str) -> list[Item]:
+    return [document.fields[key] for document in documents if key in document.fields]
+
+
+def _collect(documents: Sequence[Item], key: str, problems: Problems) -> dict[str, Item]:
+    """The entries under one top-level key of all files; the same name twice is a mistake."""
+    found: dict[str, Item] = {}
+    for block in _tops(documents, key):
+        for name, item in language.entries(block, key, problems).items():
+            if name in found:
+                first = found[name]
+                problems.error(item, f"{name} is written twice", f"the first stands at {first.file}:{first.line}; keep one")
+            found.setdefault(name, item)
+    return found
+
+
+# -- names -----------------------------------------------------------------------------------------------------------
+
+
+def _match(
+    entries: Mapping[str, Item], declared: Sequence[Declared] | None, problems: Problems
+) -> tuple[dict[str, str], frozenset[str]]:
+    """The registered name of each policy tool, and the registered names that no entry speaks about."""
+    if declared is None:
+        return {name: name for name in entries}, frozenset()
+    registered = [tool.name for tool in declared]
+    names = {name: found for name, item in entries.items() if (found := _registered(name, item, entries, registered, problems))}
+    for found in set(names.values()):
+        twice = [name for name in names if names[name] == found]
+        if len(twice) > 1:
+            problems.error(entries[twice[1]], f"{' and '.join(twice)} both mean the registered tool {found}", "keep one")
+    return names, frozenset(registered) - set(names.values())
+
+
+def _registered(name: str, item: Item, entries: Mapping[str, Item], registered: Sequence[str], problems: Problems) -> str | None:
+    if name in registered:
+        return name
+    alike = [other for other in registered if squash(other) == squash(name) and other not in entries]
+    if len(alike) == 1:
+        return alike[0]
+    if alike:
+        problems.error(item, f"{name} could be any of {', '.join(alike)}", "write the registered name")
+    else:
+        problems.error(
+            item, f"no registered tool is called {name}", meant(name, registered) or "register it, or remove the entry"
+        )
+    return None
+
+
+# -- tools, rules, people --------------------------------------------------------------------------------------------
+
+
+def _compile(
+    entries: Mapping[str, Item],
+    declared: Sequence[Declared] | None,
+    names: Mapping[str, str],
+    checks: Mapping[str, CheckFunction],
+    problems: Problems,
+) -> dict[str, Tool]:
+    by_name = {tool.name: tool for tool in declared or ()}
+    found = {}
+    for name, item in entries.items():
+        if not name.strip() or any(char in name for char in '*,"#()[]\n '):
+            problems.error(item, f"{name} cannot be a tool's name", "leave out spaces, commas, quotes, brackets, # and *")
+        entry = Entry(
+            name=name,
+            item=item,
+            declared=by_name.get(names.get(name, "")),
+            tools=frozenset(entries),
+            checks=None if declared is None else checks,
+        )
+        tool = compile_tool(entry, problems)
+        if tool is not None:
+            found[name] = tool
+    return found
+
+
+def _rules(
+    files: Sequence[File], entries: Mapping[str, Item], tools: Mapping[str, Tool], problems: Problems
+) -> tuple[list[Rule], list[Grant], set[str]]:
+    """The rules that the YAML means and those of the CSV files, the role graph, and every name that is certainly a role."""
+    written = []
+    for name, item in entries.items():
+        allow = item.fields.get("allow")
+        for spelled in language.texts(allow, problems, "allow"):
+            role = spelled.removeprefix("role:")
+            if role != "*":
+                check_role(role, allow or item, problems)
+            written.append(Rule(role, "*", name, "call", "allow"))
+    for name, tool in tools.items():
+        voters = dict.fromkeys(role for rule in tool.approval for role in rule.by)
+        written += [Rule(role, "*", name, "approve", "allow") for role in voters]
+    more, grants = read_rules([file for file in files if file.name.endswith(".csv")], frozenset(entries), problems)
+    return [*written, *more], grants, {rule.sub for rule in written} - {"*"}
+
+
+def _people(entries: Mapping[str, Item], problems: Problems) -> dict[str, Session]:
+    found = {}
+    for user, item in entries.items():
+        fields = language.mapping(item, "person", problems)
+        principal = language.text(fields.get("principal"), problems, "principal")
+        if fields and "principal" not in fields:
+            problems.error(item, f"{user} has no principal", "write principal: the id of the person")
+        attributes = language.entries(fields["attributes"], "attributes", problems) if "attributes" in fields else {}
+        tenant = language.text(fields.get("tenant"), problems, "tenant", "default")
+        roles = language.texts(fields.get("roles"), problems, "roles")
+        if principal:
+            facts = {name: below.value for name, below in attributes.items()}
+            found[user] = Session(principal=principal, roles=roles, tenant=tenant, attributes=facts)
+    return found
+
+
+def _warn(
+    entries: Mapping[str, Item],
+    tools: Mapping[str, Tool],
+    rules: Sequence[Rule],
+    grants: Sequence[Grant],
+    unlisted: frozenset[str],
+    spot: Item,
+    problems: Problems,
+) -> None:
+    """What is allowed but probably not meant."""
+    for name in sorted(unlisted):
+        problems.warn(spot, f"the registered tool {name} has no entry: every call of it is refused", "write one")
+    allows = [rule for rule in rules if rule.act == "call" and rule.eft == "allow"]
+    prefixes = [rule for rule in allows if rule.obj.endswith("*")]
+    by_tool: dict[str, list[str]] = {}
+    for rule in allows:
+        by_tool.setdefault(rule.obj, []).append(rule.sub)
+    for name in tools:
+        callers = [rule.sub for rule in prefixes if rule.covers(name)] + by_tool.get(name, [])
+        if not callers:
+            problems.warn(entries[name], f"nobody may call {name}", "write allow: [role]")
+        if "*" in callers:
+            problems.warn(entries[name], f"everybody may call {name}", "name the roles")
+    subjects = {rule.sub for rule in rules} | {grant.sub for grant in grants}
+    for grant in grants:
+        if grant.role not in subjects:
+            problems.warn(spot, f"no rule speaks about the role {grant.role}", meant(grant.role, {rule.sub for rule in rules}))

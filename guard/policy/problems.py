@@ -1,0 +1,67 @@
+"""Problems: collects every mistake of a policy folder, each with its place, and finds the name that was probably meant.
+
+May not read files or raise on a mistake: whoever compiles goes on, so that all mistakes are reported at once. Comes before every other
+file of this package.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Protocol
+
+from guard.errors import Problem
+
+
+class Spot(Protocol):
+    """Something with a place in a policy file."""
+
+    @property
+    def file(self) -> str:
+        """The file's name, relative to the folder."""
+
+    @property
+    def line(self) -> int | None:
+        """The line, counted from 1."""
+
+
+class Problems:
+    """A list that compilers write to; errors stop the load, warnings travel with the policy."""
+
+    def __init__(self) -> None:
+        self.errors: list[Problem] = []
+        self.warnings: list[Problem] = []
+
+    def error(self, spot: Spot, message: str, cure: str = "") -> None:
+        """Add a mistake; the same one at the same place is kept once."""
+        self._add(self.errors, Problem(file=spot.file, line=spot.line, message=message, cure=cure))
+
+    def warn(self, spot: Spot, message: str, cure: str = "") -> None:
+        """Add something that works but is probably not meant."""
+        self._add(self.warnings, Problem(file=spot.file, line=spot.line, message=message, cure=cure, warning=True))
+
+    @staticmethod
+    def _add(target: list[Problem], problem: Problem) -> None:
+        if problem not in target:
+            target.append(problem)
+
+
+def squash(name: str) -> str:
+    """The name without `_`, `-` and case: `query_expense` and `queryExpense` are one."""
+    return name.replace("_", "").replace("-", "").casefold()
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that was probably meant, or None."""
+    table = {squash(other): other for other in sorted(known, reverse=True)}
+    found = difflib.get_close_matches(squash(name), table, n=1, cutoff=0.6)
+    return table[found[0]] if found else None
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """A cure: the nearest known name, or the list of them when there are few."""
+    names = sorted(known)
+    near = nearest(name, names)
+    if near is not None:
+        return f"did you mean {near}?"
+    return f"known: {', '.join(names)}" if names and len(names) <= 12 else ""

@@ -1,0 +1,269 @@
+"""Tools: one entry of `tools:` and what is known about its function, compiled to a `Tool`.
+
+Everything that a call needs is compiled here, once, at load. Comes after grounds, limits, schemas and prepare; before load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+from guard.core.paths import Path
+from guard.core.rules import Binding, Check, Issue, Kind, ResourceRule, ResultRule, Tool, ToolLimits
+from guard.core.values import JsonObject, canonical, digest
+from guard.policy import language
+from guard.policy.approvals import approvals, argument_rules
+from guard.policy.fields import normal, takes, visible, with_fields
+from guard.policy.grounds import Context, grounds, prerequisites
+from guard.policy.limits import tool_limits
+from guard.policy.prepare import preparer
+from guard.policy.problems import Problems, meant, squash
+from guard.policy.schemas import Schema, compile_schema
+from guard.policy.source import Item
+
+KINDS = ("read", "compute", "action")
+
+IDENTITIES = frozenset(
+    squash(name)
+    for name in ("user_id", "customer_id", "employee_id", "account_id", "tenant", "tenant_id", "principal", "owner_id")
+)
+"""Arguments that say on whose behalf a tool acts: somebody should own them."""
+
+CheckFunction = Callable[[JsonObject], str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """One registered tool, without its executable.
+
+    `schema` comes from the signature (None when nothing is known), `parameters` are the names that the function takes (None: anything),
+    `accepts` is the signature's own further validation, `origin` is "module.function".
+    """
+
+    name: str
+    description: str = ""
+    schema: JsonObject | None = None
+    parameters: frozenset[str] | None = None
+    accepts: Callable[[JsonObject], tuple[Issue, ...]] | None = None
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One tool of the policy with its place, its registered counterpart (None: no program at hand), and the names around it."""
+
+    name: str
+    item: Item
+    declared: Declared | None
+    tools: frozenset[str]
+    checks: Mapping[str, CheckFunction] | None  # None: no program at hand
+
+
+def compile_tool(entry: Entry, problems: Problems) -> Tool | None:
+    """Compile one entry. None when its schema is unusable; other mistakes are reported and compiling goes on."""
+    try:
+        return _compile(entry, problems)
+    except RecursionError:
+        problems.error(
+            entry.item, f"the schema of {entry.name} refers to itself without end or is nested too deeply", "flatten it"
+        )
+        return None
+
+
+def _compile(entry: Entry, problems: Problems) -> Tool | None:
+    fields = language.mapping(entry.item, "tool", problems)
+    if not fields:
+        return None
+    kind = _kind(entry, fields, problems)
+    bindings = _bindings(fields.get("bind"), problems)
+    schema = _schema(entry, fields, bindings, problems)
+    if schema is None:
+        return None
+    context = Context(tool=entry.name, schema=schema.source, tools=entry.tools, problems=problems, records="resource" in fields)
+    tool = _assemble(entry, fields, kind, schema, bindings, context)
+    _warn_identities(tool, entry.item, problems)
+    return tool
+
+
+def _assemble(
+    entry: Entry, fields: dict[str, Item], kind: Kind, schema: Schema, bindings: tuple[Binding, ...], context: Context
+) -> Tool:
+    problems = context.problems
+    description = language.text(fields.get("description"), problems, "description") or _described(entry.declared)
+    rules, resolved = argument_rules(fields, context)
+    approval, shown = approvals(entry.item, fields, kind, context)
+    coerce = language.choice(fields.get("coerce"), problems, "coerce", ("lossless",))
+    return Tool(
+        name=entry.name,
+        kind=kind,
+        definition=digest(entry.name, kind, description, canonical(schema.source)),
+        description=description,
+        schema=schema.source,
+        visible=visible(schema.source, frozenset(binding.field for binding in bindings)),
+        validate=_validator(schema, entry.declared),
+        prepare=preparer(schema, lossless=coerce == "lossless"),
+        checks=_checks(fields.get("checks"), entry.checks, problems),
+        bindings=bindings,
+        grounds=grounds(fields["ground"], context) if "ground" in fields else (),
+        after=prerequisites(fields["after"], context) if "after" in fields else (),
+        resources=_resources(fields["resource"], context) if "resource" in fields else (),
+        rules=rules,
+        resolves=tuple(dict.fromkeys((*resolved, *shown))),
+        limits=tool_limits(fields["limits"], context) if "limits" in fields else ToolLimits(),
+        approval=approval,
+        result=_result(fields["result"], problems) if "result" in fields else ResultRule(),
+        timeout=language.duration(fields.get("timeout"), problems, "timeout"),
+        repeat=language.choice(fields.get("repeat"), problems, "repeat", ("allow",)) == "allow",
+        unwrap=language.flag(fields.get("unwrap"), problems, "unwrap"),
+    )
+
+
+def _described(declared: Declared | None) -> str:
+    return declared.description if declared else ""
+
+
+def _kind(entry: Entry, fields: dict[str, Item], problems: Problems) -> Kind:
+    if "kind" not in fields:
+        problems.error(entry.item, f"{entry.name} has no kind", "write kind: read, compute or action")
+    return cast("Kind", language.choice(fields.get("kind"), problems, "kind", KINDS, "action"))
+
+
+def _validator(schema: Schema, declared: Declared | None) -> Callable[[JsonObject], tuple[Issue, ...]]:
+    accepts = declared.accepts if declared else None
+    if accepts is None:
+        return schema.validate
+
+    def validate(arguments: JsonObject) -> tuple[Issue, ...]:
+        return schema.validate(arguments) or accepts(arguments)
+
+    return validate
+
+
+# -- schema and bindings ---------------------------------------------------------------------------------------------
+
+
+def _schema(entry: Entry, fields: dict[str, Item], bindings: Sequence[Binding], problems: Problems) -> Schema | None:
+    """The full schema of the arguments, bound fields included."""
+    declared = entry.declared
+    written = fields.get("schema")
+    source = _source(entry, written, problems)
+    if source is None:
+        return None
+    spot = written or entry.item
+    own = normal(source, signature=written is None and declared is not None)
+    bound = [binding.field for binding in bindings if not takes(own, binding.field)]
+    for name in bound:
+        if not _has_room(source, declared, name):
+            cure = "give the function the argument, or leave the field out of bind"
+            problems.error(fields["bind"].at([name]), f"{entry.name} cannot take the bound field {name}", cure)
+    if written is not None and declared is not None and declared.parameters is not None:
+        for name in own.get("properties", {}):
+            if name not in declared.parameters:
+                spot_here = written.at(["properties", name])
+                problems.error(spot_here, f"the function takes no argument {name}", meant(name, declared.parameters))
+    compiled = compile_schema(with_fields(own, bound), spot, problems, f"schema of {entry.name}")
+    hidden = frozenset(binding.field for binding in bindings)
+    return None if compiled is None else replace(compiled, hidden=hidden)
+
+
+def _source(entry: Entry, written: Item | None, problems: Problems) -> JsonObject | None:
+    if written is None:
+        known = entry.declared.schema if entry.declared else None
+        if known is None and entry.declared is not None:
+            cure = f"write schema: below {entry.name}"
+            problems.warn(entry.item, f"nothing is known about the arguments of {entry.name}: all are accepted", cure)
+        return known if known is not None else {}
+    if written.value is True:
+        return {}
+    if not isinstance(written.value, dict):
+        problems.error(written, f"schema of {entry.name}: a mapping is needed, not {language.kind_of(written)}")
+        return None
+    return written.value
+
+
+def _has_room(source: JsonObject, declared: Declared | None, name: str) -> bool:
+    if declared is not None and declared.parameters is not None:
+        return name in declared.parameters
+    return source.get("additionalProperties", True) is not False and source.get("unevaluatedProperties", True) is not False
+
+
+def _bindings(item: Item | None, problems: Problems) -> tuple[Binding, ...]:
+    if item is None:
+        return ()
+    found = []
+    for name, below in language.entries(item, "bind", problems).items():
+        fields = language.mapping(below, "binding", problems) if isinstance(below.value, dict) else {"from": below}
+        if "from" not in fields:
+            problems.error(below, f"bind: {name} does not say from where", "write {from: session.principal, strict: true}")
+            continue
+        strict = language.flag(fields.get("strict"), problems, "strict")
+        source = language.session_path(fields["from"], problems, f"bind.{name}")
+        if source is not None:
+            found.append(Binding(field=name, source=source, strict=strict))
+    return tuple(found)
+
+
+# -- the small keys --------------------------------------------------------------------------------------------------
+
+
+def _checks(item: Item | None, known: Mapping[str, CheckFunction] | None, problems: Problems) -> tuple[Check, ...]:
+    found = []
+    for name in language.texts(item, problems, "checks"):
+        if known is not None and name not in known:
+            problems.error(cast("Item", item), f"the check {name} is not registered", meant(name, known) or "register it")
+        found.append(Check(name=name, run=(known or {}).get(name, _absent)))
+    return tuple(found)
+
+
+def _absent(_arguments: JsonObject) -> Literal["This check is not available here."]:
+    return "This check is not available here."
+
+
+def _resources(item: Item, context: Context) -> tuple[ResourceRule, ...]:
+    found = [_resource(one, context) for one in language.sequence(item, context.problems, "resource")]
+    return tuple(rule for rule in found if rule is not None)
+
+
+def _resource(item: Item, context: Context) -> ResourceRule | None:
+    problems = context.problems
+    fields = language.entries(item, "resource", problems)
+    names = [name for name in fields if name != "owner"]
+    if len(names) != 1:
+        problems.error(item, "resource: one record name is needed", "write {order: order_id, owner: customer_id}")
+        return None
+    spelled = language.text(fields[names[0]], problems, f"resource.{names[0]}")
+    argument = context.argument(spelled, fields[names[0]]) if spelled else None
+    owner: Path | None = None
+    if "owner" in fields:
+        field = language.text(fields["owner"], problems, "resource.owner")
+        owner = language.path(field, "resource", fields["owner"], problems) if field else None
+    return None if argument is None else ResourceRule(name=names[0], argument=argument, owner=owner)
+
+
+def _result(item: Item, problems: Problems) -> ResultRule:
+    fields = language.mapping(item, "result", problems)
+    size = language.whole(fields.get("max_bytes"), problems, "max_bytes")
+    if size == 0:
+        problems.error(fields["max_bytes"], "max_bytes: 0 withholds every result", "write a number of bytes")
+    keep: tuple[Path, ...] | None = None
+    if "keep" in fields:
+        spots = language.sequence(fields["keep"], problems, "keep")
+        paths = [
+            language.path(name, "result", spot, problems) for spot in spots if (name := language.text(spot, problems, "keep"))
+        ]
+        keep = tuple(path for path in paths if path is not None)
+    return ResultRule(
+        keep=keep,
+        empty=language.text(fields.get("empty"), problems, "empty") or None,
+        max_bytes=size or ResultRule().max_bytes,
+    )
+
+
+def _warn_identities(tool: Tool, item: Item, problems: Problems) -> None:
+    owned = {binding.field for binding in tool.bindings}
+    owned |= {ground.argument.steps[0] for ground in tool.grounds} | {rule.argument.steps[0] for rule in tool.resources}
+    for name in tool.schema.get("properties", {}):
+        if squash(name) in IDENTITIES and name not in owned:
+            cure = f"bind: {{{name}: session.principal}}, or ground it"
+            problems.warn(item, f"{tool.name}: nobody owns the argument {name}, so the model chooses it", cure)
