@@ -14,7 +14,7 @@ from guard.core.ports import Policy
 from guard.core.values import JsonObject
 from guard.errors import PolicyError, Problem
 from guard.policy import Declared, load_policy
-from guard.redactors import detect
+from guard.redactors import REDACTOR
 from guard.runner import guard as runner
 from guard.stores import open_store
 from guard.tools import RegisteredTool, registry
@@ -47,7 +47,7 @@ class Guard(runner.Guard):
         PolicyError with every problem at once, StoreError when the store cannot be opened.
         """
         policy, registered = _compiled(folder, tools, checks or {})
-        return cls(policy=policy, store=open_store(store, clock=clock), tools=registered, detect=detect)
+        return cls(policy=policy, store=open_store(store, clock=clock), tools=registered, redactor=REDACTOR)
 
 
 class AsyncGuard(runner.AsyncGuard):
@@ -65,7 +65,7 @@ class AsyncGuard(runner.AsyncGuard):
     ) -> AsyncGuard:
         """See `Guard.load`. Returns at once and may be awaited too."""
         policy, registered = _compiled(folder, tools, checks or {})
-        return cls(policy=policy, store=open_store(store, clock=clock), tools=registered, detect=detect)
+        return cls(policy=policy, store=open_store(store, clock=clock), tools=registered, redactor=REDACTOR)
 
     def __await__(self) -> Generator[None, None, AsyncGuard]:
         """Give the guard itself: `load` may be awaited or not."""

@@ -6,8 +6,8 @@ value of anybody, no policy text and no exception's text. Used by the pipeline a
 
 from __future__ import annotations
 
-from guard.core.model import Approval, Outcome, Refusal, Status, ToolCall, ValidCall
-from guard.core.ports import Detect
+from guard.core.model import Approval, CallKey, Content, Outcome, Refusal, Status, ToolCall, ValidCall
+from guard.core.ports import Redactor
 from guard.core.reasons import RETRY, SENTENCE, Reason
 from guard.core.rules import Issue
 from guard.core.values import JsonObject, encode
@@ -20,17 +20,17 @@ def error_text(reason: Reason, detail: str = "", *, retry: bool | None = None, e
     return encode({"ok": False, "error": error | (extra or {})})
 
 
-def refused(call: ToolCall, refusal: Refusal, arguments: JsonObject | None, detect: Detect) -> Outcome:
+def refused(call: ToolCall, key: CallKey, refusal: Refusal, arguments: JsonObject | None, redactor: Redactor) -> Outcome:
     """The outcome of a call that does not run."""
     extra: JsonObject = dict(refusal.extra)
     if refusal.issues:
         extra["problems"] = [_issue(issue) for issue in refusal.issues]
-    detail, _ = detect(None, refusal.detail) if refusal.detail else ("", ())
+    detail = redactor.detect(None, refusal.detail)[0] if refusal.detail else ""
     content = error_text(refusal.reason, detail, extra=extra)
-    return _outcome(call, "refused", refusal.reason, arguments, content, extra.get("approval"))
+    return _outcome(call, key, "refused", refusal.reason, content, arguments, extra.get("approval"))
 
 
-def held(valid: ValidCall, approval: Approval, now: float) -> Outcome:
+def held(valid: ValidCall, key: CallKey, approval: Approval, now: float) -> Outcome:
     """The outcome of a call that waits for a person."""
     extra: JsonObject = {
         "approval": approval.id,
@@ -39,36 +39,38 @@ def held(valid: ValidCall, approval: Approval, now: float) -> Outcome:
         "expires_in_seconds": max(0, int(approval.expires_at - now)),
     }
     content = error_text(Reason.HELD_FOR_APPROVAL, extra=extra)
-    return _outcome(valid.call, "held", Reason.HELD_FOR_APPROVAL, valid.arguments, content, approval.id)
+    return _outcome(valid.call, key, "held", Reason.HELD_FOR_APPROVAL, content, valid.arguments, approval.id)
 
 
-def unknown(call: ToolCall, arguments: JsonObject | None, detail: str = "", approval: str | None = None) -> Outcome:
+def unknown(call: ToolCall, key: CallKey, arguments: JsonObject | None, detail: str = "", approval: str | None = None) -> Outcome:
     """The outcome of an action that may or may not have taken effect."""
-    return _outcome(
-        call,
-        "unknown",
-        Reason.OUTCOME_UNKNOWN,
-        arguments,
-        error_text(Reason.OUTCOME_UNKNOWN, detail, extra={"executed": None}),
-        approval,
-    )
+    content = error_text(Reason.OUTCOME_UNKNOWN, detail, extra={"executed": None})
+    return _outcome(call, key, "unknown", Reason.OUTCOME_UNKNOWN, content, arguments, approval)
 
 
-def failed(valid: ValidCall, reason: Reason, detail: str, *, approval: str | None = None, reference: str = "") -> Outcome:
+def failed(
+    valid: ValidCall, key: CallKey, reason: Reason, detail: str, *, approval: str | None = None, reference: str = ""
+) -> Outcome:
     """The outcome of a tool that failed. A failed look-up may be tried again, a failed action only by a person's word."""
     extra: JsonObject = {"tool": valid.tool.name}
     if reference:
         extra["reference"] = reference
     content = error_text(reason, detail, retry=not valid.tool.acts, extra=extra)
-    return _outcome(valid.call, "failed", reason, valid.arguments, content, approval)
+    return _outcome(valid.call, key, "failed", reason, content, valid.arguments, approval)
 
 
-def withheld(valid: ValidCall, *, approval: str | None = None, detail: str = "") -> Outcome:
+def withheld(valid: ValidCall, key: CallKey, *, approval: str | None = None, detail: str = "") -> Outcome:
     """The outcome of a tool that ran and whose result may not be shown. An action stays done, so that nobody repeats it."""
     if not valid.tool.acts:
-        return failed(valid, Reason.RESULT_WITHHELD, detail, approval=approval)
+        return failed(valid, key, Reason.RESULT_WITHHELD, detail, approval=approval)
     content = encode({"ok": True, "note": "Done. Its result could not be made safe to show and is withheld."})
-    return _outcome(valid.call, "done", None, valid.arguments, content, approval)
+    return _outcome(valid.call, key, "done", None, content, valid.arguments, approval)
+
+
+def shown(valid: ValidCall, key: CallKey, content: Content, *, failed: bool, approval: str | None) -> Outcome:
+    """The outcome of a tool that ran, with what may be seen of its result; `failed` when the tool itself says so."""
+    status: Status = "failed" if failed else "done"
+    return _outcome(valid.call, key, status, Reason.TOOL_FAILED if failed else None, content, valid.arguments, approval)
 
 
 def _issue(issue: Issue) -> JsonObject:
@@ -81,7 +83,13 @@ def _issue(issue: Issue) -> JsonObject:
 
 
 def _outcome(
-    call: ToolCall, status: Status, reason: Reason | None, arguments: JsonObject | None, content: str, approval: object = None
+    call: ToolCall,
+    key: CallKey,
+    status: Status,
+    reason: Reason | None,
+    content: Content,
+    arguments: JsonObject | None,
+    approval: object = None,
 ) -> Outcome:
     return Outcome(
         call_id=call.id,
@@ -91,4 +99,6 @@ def _outcome(
         arguments=arguments,
         content=content,
         approval=approval if isinstance(approval, str) else None,
+        turn=key.turn,
+        position=key.position,
     )

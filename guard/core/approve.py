@@ -9,7 +9,7 @@ from __future__ import annotations
 from guard.core.model import Allow, Approval, AuthorizedCall, CallKey, Hold, Refusal
 from guard.core.reasons import Reason
 from guard.core.rules import ApprovalRule
-from guard.core.values import digest
+from guard.core.values import canonical, digest
 
 
 def proposal(call: AuthorizedCall, rule: ApprovalRule, key: CallKey, policy: str, now: float) -> Approval:
@@ -50,6 +50,8 @@ def approve(call: AuthorizedCall, rule: ApprovalRule, approval: Approval) -> All
     valid = call.valid
     if approval.fingerprint != valid.fingerprint or approval.definition != valid.tool.definition:
         return Refusal(reason=Reason.APPROVAL_INVALID, note="fingerprint")
+    if canonical(approval.arguments) != valid.canonical:  # a person saw what the store held, which may have been changed
+        return Refusal(reason=Reason.APPROVAL_INVALID, note="arguments")
     if approval.status == "pending":
         return Hold(call=call, approval=approval)
     if approval.status == "approved":

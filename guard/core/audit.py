@@ -1,156 +1,195 @@
-"""Audit: what each room did, as events of record schema v1, already safe to store.
+"""Audit: what each room did, as records of schema v1, already safe to store.
 
-An event holds digests, redacted copies and origins, never a raw argument or result. The store adds version, id, time and chain. Used by
-the pipeline after every room; pure.
+A record holds digests, redacted copies and origins, never a raw argument or result. The core writes the members as JSON text, since it writes
+some for every call; the store adds version, id, time and chain. Used by the pipeline after every room; pure.
 """
 
 from __future__ import annotations
 
-from guard.core.hiding import hide
-from guard.core.model import Allow, Approval, AuthorizedCall, CallKey, Decision, Outcome, Refusal, Session, ToolCall
-from guard.core.ports import Detect, Event, Executed
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from guard.core.hiding import shown_text
+from guard.core.model import (
+    Allow,
+    Approval,
+    AuthorizedCall,
+    BoundCall,
+    CallKey,
+    ConversationRef,
+    Decision,
+    Outcome,
+    ParsedCall,
+    Refusal,
+    Session,
+    ToolCall,
+    ValidCall,
+)
+from guard.core.ports import Event, Executed, Redactor
 from guard.core.rules import Tool
-from guard.core.values import Json, JsonObject, canonical, digest, encode
+from guard.core.values import Json, canonical, digest, encode, quote, sha
 
-_AGENT: JsonObject = {"type": "agent"}
-_POLICY: JsonObject = {"type": "policy"}
-
-
-def _event(kind: str, key: CallKey, call: ToolCall, actor: JsonObject) -> Event:
-    ref = key.ref
-    event: Event = {
-        "kind": kind,
-        "tenant": ref.tenant,
-        "conversation": ref.conversation,
-        "turn": key.turn,
-        "position": key.position,
-        "principal": ref.principal,
-        "actor": actor,
-        "call_id": call.id,
-        "tool": {"name": call.tool},
-    }
-    if ref.branch:
-        event["branch"] = ref.branch
-    return event
+_AGENT, _POLICY, _SERVICE = '{"type":"agent"}', '{"type":"policy"}', '{"type":"service"}'
+_ENDS = {"done": "ok", "unknown": "unknown"}
 
 
-def proposed(key: CallKey, call: ToolCall) -> Event:
+@lru_cache(maxsize=1024)
+def where(ref: ConversationRef) -> str:
+    """The members that say in which conversation, and for whom."""
+    branch = f',"branch":{quote(ref.branch)}' if ref.branch else ""
+    names = (quote(ref.tenant), quote(ref.conversation), quote(ref.principal))
+    return '"tenant":{},"conversation":{},"principal":{}'.format(*names) + branch
+
+
+@lru_cache(maxsize=4096)
+def _tool(name: str, definition: str, kind: str) -> str:
+    return f'{{"name":{quote(name)},"definition":"{definition}","kind":"{kind}"}}'
+
+
+@lru_cache(maxsize=4096)
+def _labels(origins: tuple[tuple[str, str], ...]) -> str:
+    return encode(dict(origins))
+
+
+@lru_cache(maxsize=4096)
+def _names(names: tuple[str, ...]) -> str:
+    return encode(list(names))
+
+
+def _head(kind: str, key: CallKey, call_id: str, actor: str, tool: str) -> str:
+    return _placed(kind, (key.ref, key.turn, key.position), call_id, actor, tool)
+
+
+def _placed(kind: str, place: tuple[ConversationRef, int, int], call_id: str, actor: str, tool: str) -> str:
+    ref, turn, position = place
+    return (
+        f'"kind":"{kind}",{where(ref)},"turn":{turn},"position":{position},"actor":{actor},'
+        f'"call_id":{quote(call_id)},"tool":{tool}'
+    )
+
+
+def _of(tool: Tool) -> str:
+    return _tool(tool.name, tool.definition, tool.kind)
+
+
+def proposed(ref: ConversationRef, turn: int, position: int, call: ToolCall) -> Event:
     """A call as the model wrote it: size and digest only, since nothing is known about the text yet."""
-    raw = call.arguments if isinstance(call.arguments, str) else "" if call.arguments is None else _text(call.arguments)
-    event = _event("call.proposed", key, call, _AGENT)
-    event["args"] = {"size": len(raw), "digest": digest(raw)}
-    return event
+    raw = call.arguments if isinstance(call.arguments, str) else "" if call.arguments is None else _raw(call.arguments)
+    head = _placed("call.proposed", (ref, turn, position), call.id, _AGENT, f'{{"name":{quote(call.tool)}}}')
+    return f'{head},"args":{{"size":{len(raw)},"digest":"{sha(raw)}"}}'
 
 
-def _text(arguments: Json) -> str:
+def _raw(arguments: Json) -> str:
     try:
         return canonical(arguments)
-    except (TypeError, ValueError, ArithmeticError):
+    except (TypeError, ValueError, ArithmeticError, RecursionError):
         return ""
 
 
-def decided(key: CallKey, call: ToolCall, decision: Decision, last: object, policy: str, detect: Detect) -> Event:
+def decided(key: CallKey, call: ToolCall, decision: Decision, last: object, policy: str, redactor: Redactor) -> Event:
     """What the rooms decided, by which rules, about which final arguments. `last` is the furthest proof that the call reached."""
-    event = _event("call.decided", key, call, _POLICY)
-    verdict: JsonObject = {"policy": policy}
+    tool = (
+        last.valid.tool
+        if isinstance(last, AuthorizedCall)
+        else last.tool
+        if isinstance(last, ParsedCall | BoundCall | ValidCall)
+        else None
+    )
+    head = _head("call.decided", key, call.id, _POLICY, _of(tool) if tool else f'{{"name":{quote(call.tool)}}}')
+    approval = ""
     if isinstance(decision, Refusal):
-        verdict |= {"verdict": "refuse", "code": str(decision.reason), "rules": list(decision.rules)}
-        if decision.note:
-            verdict["note"] = decision.note
+        note = f',"note":{quote(decision.note)}' if decision.note else ""
+        verdict = f'"verdict":"refuse","code":"{decision.reason}","rules":{_names(decision.rules)}{note}'
     else:
-        verdict |= {"verdict": "allow" if isinstance(decision, Allow) else "hold", "rules": list(decision.call.rules)}
         shadowed = decision.call.grounded.shadowed
-        if shadowed:
-            verdict["shadow"] = list(shadowed)
-        if decision.approval is not None:
-            event["approval"] = decision.approval.id
-    event["decision"] = verdict
-    _final(event, last, detect)
-    return event
+        shadow = f',"shadow":{_names(shadowed)}' if shadowed else ""
+        verdict = (
+            f'"verdict":"{"allow" if isinstance(decision, Allow) else "hold"}","rules":{_names(decision.call.rules)}{shadow}'
+        )
+        approval = f',"approval":"{decision.approval.id}"' if decision.approval is not None else ""
+    return f'{head}{_final(last, redactor)}{approval},"decision":{{"policy":"{policy}",{verdict}}}'
 
 
-def _final(event: Event, last: object, detect: Detect) -> None:
+def _final(last: object, redactor: Redactor) -> str:
     """Final arguments, their origins and what was spoofed, as far as the call got."""
-    origins: JsonObject | None = None
+    origins: Mapping[str, str]
     if isinstance(last, AuthorizedCall):
-        origins = dict(last.grounded.origins)
-        last = last.valid
-    arguments, tool = getattr(last, "arguments", None), getattr(last, "tool", None)
-    if not isinstance(tool, Tool) or not isinstance(arguments, dict):
-        return
-    event["tool"] = {"name": tool.name, "definition": tool.definition, "kind": tool.kind}
-    text = getattr(last, "canonical", None)
-    if isinstance(text, str):
-        shown = hide(arguments, detect, set())
-        event["args"] = {
-            "size": len(text),
-            "digest": digest(text),
-            "shown": shown,
-            "labels": origins or dict(getattr(last, "origins", {})),
-        }
-    if spoofed := getattr(last, "spoofed", ()):
-        event["spoof"] = list(spoofed)
+        valid, origins = last.valid, last.grounded.origins
+    elif isinstance(last, ValidCall):
+        valid, origins = last, last.origins
+    else:
+        return f',"spoof":{_names(last.spoofed)}' if isinstance(last, BoundCall) and last.spoofed else ""
+    spoof = f',"spoof":{_names(valid.spoofed)}' if valid.spoofed else ""
+    shown = shown_text(valid.arguments, redactor, set())
+    labels = _labels(tuple(origins.items()))
+    return f',"args":{{"size":{len(valid.canonical)},"digest":"{valid.digest}","shown":{shown},"labels":{labels}}}{spoof}'
 
 
 def requested(approval: Approval, key: CallKey, call: ToolCall) -> Event:
     """A person is asked."""
-    event = _event("approval.requested", key, call, _POLICY)
-    event["approval"] = approval.id
-    event["approval_state"] = {"status": "pending", "need": 1, "have": 0, "by": list(approval.by), "self": approval.by_self}
-    event["fingerprint"] = approval.fingerprint
-    return event
+    head = _head("approval.requested", key, call.id, _POLICY, _tool(approval.tool, approval.definition, approval.kind))
+    state = encode({"status": "pending", "need": 1, "have": 0, "by": list(approval.by), "self": approval.by_self})
+    return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}","approval_state":{state}'
 
 
-def voted(approval: Approval, approver: Session, decision: str, reason: str | None, detect: Detect) -> Event:
-    """A person decided; the identity is the one that the host authenticated."""
+def voted(approval: Approval, approver: Session, decision: str, reason: str | None, redactor: Redactor, *, counts: bool) -> Event:
+    """A person decided, or tried to; the identity is the one that the host authenticated."""
+    state: dict[str, Any] = {"status": decision, "need": 1, "have": 1} if counts else {"status": "refused", "wanted": decision}
+    if reason:
+        state["reason"] = redactor.detect(None, reason)[0]
     return {
-        "kind": "approval.resolved",
+        "kind": "approval.resolved" if counts else "approval.vote",
         "tenant": approval.tenant,
         "conversation": approval.conversation,
+        "principal": approval.requester,
         "turn": approval.turn,
         "position": approval.position,
-        "principal": approval.requester,
         "actor": {"type": "human", "ref": approver.principal, "assurance": "host"},
         "call_id": approval.call_id,
         "tool": {"name": approval.tool, "definition": approval.definition, "kind": approval.kind},
         "approval": approval.id,
         "fingerprint": approval.fingerprint,
-        "approval_state": {"status": decision, "need": 1, "have": 1, "reason": detect(None, reason)[0] if reason else None},
+        "approval_state": state,
     }
 
 
 def began(key: CallKey, call: AuthorizedCall, approval: str | None, policy: str) -> Event:
     """The call was taken and is about to run: durable before the act."""
-    event = _event("call.begin", key, call.valid.call, _POLICY)
-    event["tool"] = {"name": call.valid.tool.name, "definition": call.valid.tool.definition, "kind": call.valid.tool.kind}
-    event["args"] = {"digest": digest(call.valid.canonical)}
-    event["decision"] = {"policy": policy}
-    if approval:
-        event["approval"] = approval
-    return event
+    valid = call.valid
+    head = _head("call.begin", key, valid.call.id, _POLICY, _of(valid.tool))
+    spent = f',"approval":"{approval}"' if approval else ""
+    return f'{head}{spent},"args":{{"digest":"{valid.digest}"}},"decision":{{"policy":"{policy}"}}'
+
+
+def reference(key: CallKey) -> str:
+    """What the model is told about a failure in place of its text, so that a person finds the record: eight hexadecimal digits."""
+    return digest("guard-reference", key.ref.conversation, str(key.turn), str(key.position), key.key)[:8]
 
 
 def ended(key: CallKey, call: ToolCall, outcome: Outcome, ran: Executed | None = None, labels: tuple[str, ...] = ()) -> Event:
     """How the call ended: a digest of what went back, what was hidden in it, and how long it took."""
-    unclear = outcome.status == "unknown"
-    event = _event("call.unknown" if unclear else "call.end", key, call, {"type": "service"})
-    if outcome.approval:
-        event["approval"] = outcome.approval
-    status = {"done": "ok", "unknown": "unknown"}.get(outcome.status, "error")
-    event["exec"] = {"status": status, "error": None if outcome.reason is None else str(outcome.reason)}
-    if ran is not None:
-        event["exec"]["ms"] = round(ran.ms, 3)
-        if ran.error:
-            event["exec"]["class"] = ran.error
+    kind = "call.unknown" if outcome.status == "unknown" else "call.end"
+    head = _head(kind, key, call.id, _SERVICE, f'{{"name":{quote(call.tool)}}}')
+    approval = f',"approval":"{outcome.approval}"' if outcome.approval else ""
+    error = f',"error":"{outcome.reason}"' if outcome.reason is not None else ""
+    raised = f',"class":{quote(ran.error)},"reference":"{reference(key)}"' if ran is not None and ran.error else ""
+    took = f',"ms":{ran.ms:.3f}' if ran is not None else ""
     content = outcome.content if isinstance(outcome.content, str) else encode([str(block) for block in outcome.content])
-    event["result"] = {"size": len(content), "digest": digest(content)}
-    if labels:
-        event["result"]["labels"] = list(labels)
-    return event
+    hidden = f',"labels":{_names(labels)}' if labels else ""
+    return (
+        f'{head}{approval},"exec":{{"status":"{_ENDS.get(outcome.status, "error")}"{error}{raised}{took}}},'
+        f'"result":{{"size":{len(content)},"digest":"{sha(content)}"{hidden}}}'
+    )
 
 
 def delivered(key: CallKey, call: ToolCall, outcome: Outcome) -> Event:
     """A recorded outcome went back once more."""
-    event = _event("result.delivered", key, call, {"type": "service"})
-    event["exec"] = {"status": outcome.status, "replayed": True}
-    return event
+    head = _head("result.delivered", key, call.id, _SERVICE, f'{{"name":{quote(call.tool)}}}')
+    return f'{head},"exec":{{"status":"{outcome.status}","replayed":true}}'
+
+
+def said(ref: ConversationRef, text: str) -> Event:
+    """The user spoke: size and digest of the words."""
+    actor = f'{{"type":"human","ref":{quote(ref.principal)}}}'
+    return f'"kind":"user.said",{where(ref)},"actor":{actor},"args":{{"size":{len(text)},"digest":"{sha(text)}"}}'

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, cast
 
 from guard.core import answer, audit
 from guard.core.model import (
@@ -26,8 +26,9 @@ from guard.core.model import (
     ToolCall,
     ValidCall,
 )
-from guard.core.ports import Again, CallRow, Detect, Event, Opened, Policy
+from guard.core.ports import Again, CallRow, Event, Opened, Policy, Redactor
 from guard.core.reasons import Reason
+from guard.core.values import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Follows:
 State: TypeAlias = (
     ToolCall | ParsedCall | BoundCall | ValidCall | GroundedCall | AuthorizedCall | Allow | Hold | Refusal | Follows | Outcome
 )
+_PROOFS = frozenset({ParsedCall, BoundCall, ValidCall, AuthorizedCall})
 S = TypeVar("S", ToolCall, ParsedCall, BoundCall, ValidCall, GroundedCall, AuthorizedCall)
 
 
@@ -52,7 +54,7 @@ class Context:
     ref: ConversationRef
     offered: frozenset[str]  # tools that this chat may propose
     visible: frozenset[str]  # tools that the session may call, for telling the model
-    detect: Detect
+    redactor: Redactor
     now: float
 
 
@@ -95,10 +97,11 @@ class Board:
     def put(self, index: int, state: State) -> None:
         """Note how far a call got."""
         self.states[index] = state
-        if isinstance(state, Refusal):
-            self.stop = self.stop or state.stop
-        elif isinstance(state, ParsedCall | BoundCall | ValidCall | AuthorizedCall):
+        kind = type(state)
+        if kind in _PROOFS:
             self.last[index] = state
+        elif kind is Refusal:
+            self.stop = self.stop or cast("Refusal", state).stop
 
     def having(self, kind: type[S]) -> list[tuple[int, S]]:
         """The calls that are a `kind` now, with their indexes."""
@@ -110,6 +113,14 @@ class Board:
             undecided = not isinstance(state, Refusal | Outcome | Follows)
             if undecided or (isinstance(state, Outcome) and state.status == "held"):
                 self.states[index] = Refusal(reason=reason)
+
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """One outcome for each call, in order. A call that has none by now is refused."""
+        lost = Refusal(reason=Reason.INTERNAL_ERROR)
+        return tuple(
+            state if isinstance(state, Outcome) else answer.refused(item.call, item.key, lost, None, self.context.redactor)
+            for item, state in zip(self.items, self.states, strict=True)
+        )
 
     def arguments(self, index: int) -> dict[str, object] | None:
         """The final arguments of a call, if it got that far."""
@@ -136,7 +147,7 @@ def recall(item: Item, opened: Opened | None) -> Outcome | ToolCall | Refusal:
         return item.call  # another spelling or another content: the fingerprint will tell
     if row.outcome is not None and row.outcome.status != "held":
         return replayed(row.outcome, item.call)
-    return answer.unknown(item.call, row.arguments, approval=row.approval) if row.status == "started" else item.call
+    return answer.unknown(item.call, item.key, row.arguments, approval=row.approval) if row.status == "started" else item.call
 
 
 def same_content(item: Item, valid: ValidCall) -> ValidCall | Outcome | Refusal:
@@ -148,7 +159,7 @@ def same_content(item: Item, valid: ValidCall) -> ValidCall | Outcome | Refusal:
         return Refusal(reason=Reason.CONFLICT)
     if row.outcome is not None and row.outcome.status != "held":
         return replayed(row.outcome, item.call)
-    return answer.unknown(item.call, row.arguments, approval=row.approval) if row.status == "started" else valid
+    return answer.unknown(item.call, item.key, row.arguments, approval=row.approval) if row.status == "started" else valid
 
 
 def replayed(outcome: Outcome, call: ToolCall) -> Outcome:
@@ -177,7 +188,7 @@ def _alias(board: Board, index: int, valid: ValidCall, twin: CallRow) -> None:
         board.keys[index] = twin.key  # same approval, same budget, one claim
         return
     if twin.status in {"started", "unknown"}:
-        board.put(index, replace(answer.unknown(item.call, valid.arguments, approval=twin.approval), replayed=True))
+        board.put(index, replace(answer.unknown(item.call, item.key, valid.arguments, approval=twin.approval), replayed=True))
         return
     handled_before = item.row is not None and item.row.status == "alias"
     current = board.opened is None or twin.run == board.opened.run
@@ -192,29 +203,47 @@ def conclude(board: Board) -> tuple[list[CallRow], list[Event]]:
     """Turn refusals and holds into outcomes, and give the rows and events that make every decision durable."""
     rows: list[CallRow] = []
     events: list[Event] = []
-    context = board.context
-    for index, (item, state) in enumerate(zip(board.items, board.states, strict=True)):
-        if isinstance(state, Outcome):
-            known = at(state, item.key)
-            board.states[index] = known
-            events.append(audit.delivered(item.key, item.call, known))
-            if item.row is None or item.row.key != item.key:
-                rows.append(row_of(board, index, known, "alias"))
-            elif item.row.status == "started":
-                rows.append(replace(item.row, status="unknown", outcome=known))
-                events.append(audit.ended(item.key, item.call, known))
-            continue
-        if isinstance(state, Allow | Hold | Refusal):
-            events.append(audit.decided(item.key, item.call, state, board.last[index], context.policy.version, context.detect))
-        if isinstance(state, Refusal):
-            outcome = answer.refused(item.call, state, board.arguments(index), context.detect)
-            board.states[index] = at(outcome, item.key)
-            rows.append(row_of(board, index, outcome, "refused"))
-        elif isinstance(state, Hold):
-            outcome = at(answer.held(state.call.valid, state.approval, context.now), item.key)
-            board.states[index] = outcome
-            rows.append(row_of(board, index, outcome, "held" if board.keys[index] == item.key else "alias"))
+    for index in range(len(board.items)):
+        try:
+            kept = _concluded(board, index)
+        except Exception as error:  # noqa: BLE001 - a call whose decision cannot be written down is refused
+            board.last[index] = None
+            board.put(index, Refusal(reason=Reason.INTERNAL_ERROR, note=type(error).__name__))
+            kept = _concluded(board, index)
+        rows += kept[0]
+        events += kept[1]
     return rows, events
+
+
+def _concluded(board: Board, index: int) -> tuple[list[CallRow], list[Event]]:
+    item, state, context = board.items[index], board.states[index], board.context
+    if isinstance(state, Outcome):
+        return _known(board, index, state)
+    if not isinstance(state, Allow | Hold | Refusal):
+        return [], []
+    events = [audit.decided(item.key, item.call, state, board.last[index], context.policy.version, context.redactor)]
+    if isinstance(state, Allow):
+        return [], events
+    if isinstance(state, Refusal):
+        outcome, status = answer.refused(item.call, item.key, state, board.arguments(index), context.redactor), "refused"
+    else:
+        outcome = answer.held(state.call.valid, item.key, state.approval, context.now)
+        status = "held" if board.keys[index] == item.key else "alias"
+    board.states[index] = outcome
+    return [row_of(board, index, outcome, status)], events
+
+
+def _known(board: Board, index: int, outcome: Outcome) -> tuple[list[CallRow], list[Event]]:
+    """A recorded outcome goes back once more; a call found in doubt is written down as such."""
+    item = board.items[index]
+    known = at(outcome, item.key)
+    board.states[index] = known
+    events = [audit.delivered(item.key, item.call, known)]
+    if item.row is None or item.row.key != item.key:
+        return [row_of(board, index, known, "alias")], events
+    if item.row.status == "started":
+        return [replace(item.row, status="unknown", outcome=known)], [*events, audit.ended(item.key, item.call, known)]
+    return [], events
 
 
 def at(outcome: Outcome, key: CallKey) -> Outcome:
@@ -222,7 +251,9 @@ def at(outcome: Outcome, key: CallKey) -> Outcome:
     return replace(outcome, turn=key.turn, position=key.position)
 
 
-def row_of(board: Board, index: int, outcome: Outcome | None, status: str, key: CallKey | None = None) -> CallRow:
+def row_of(
+    board: Board, index: int, outcome: Outcome | None, status: str, key: CallKey | None = None, value: Json = None
+) -> CallRow:
     """The ledger row of a call, as far as it got."""
     item, last = board.items[index], board.last[index]
     grounded = last.grounded if isinstance(last, AuthorizedCall) else None
@@ -238,7 +269,8 @@ def row_of(board: Board, index: int, outcome: Outcome | None, status: str, key: 
         owned=grounded.owned if grounded else frozenset(),
         evidence=grounded.evidence if grounded else (),
         approval=outcome.approval if outcome else None,
-        outcome=at(outcome, key or item.key) if outcome else None,
+        value=value,
+        outcome=outcome,
         run=opened.run if opened else item.row.run if item.row else 0,
         repeat=valid.tool.repeat if valid else False,
         settled=opened is not None and status != "held",

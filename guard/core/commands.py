@@ -6,7 +6,7 @@ before ports and the pipeline; imports no room.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
@@ -17,8 +17,9 @@ from guard.core.rules import Tool
 from guard.core.values import Json, JsonObject
 
 T = TypeVar("T")
-Event: TypeAlias = dict[str, Json]
-"""One audit record before it is sealed: `kind` and the fields of schema v1; the store adds v, id, ts, chain, seq, prev, hash."""
+Event: TypeAlias = dict[str, Json] | str
+"""One audit record before it is sealed: `kind` first, then fields of schema v1, as a dict or as the JSON text of its members without
+the outer braces. The store adds v, id, ts, chain and seq."""
 
 
 class HaltedError(Exception):
@@ -123,7 +124,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenTurn(Command[Opened]):
-    """Number the turn, or recognise it as the newest one handled again; a numbered turn records `events` with its number.
+    """Number the turn, or recognise it as the newest one handled again; a turn that gets a number records what `told` says of it.
 
     `digest` is over the calls. `answered` counts the messages with this digest whose results are in the history, `answered_all` all
     answered messages with calls; None where no history was given.
@@ -136,7 +137,7 @@ class OpenTurn(Command[Opened]):
     answered: int | None = None
     answered_all: int | None = None
     key: str = ""
-    events: tuple[Event, ...] = ()
+    told: Callable[[int], tuple[Event, ...]] = lambda _: ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 from guard.core import answer, audit
 from guard.core.board import Board, Context, at, followers, row_of
-from guard.core.model import Allow, CallKey, Content, Outcome, Refusal, ValidCall
+from guard.core.model import Allow, CallKey, Outcome, Refusal, ValidCall
 from guard.core.ports import CallRow, Event, Executed
 from guard.core.reasons import Reason
 from guard.core.redact import Shown, redact
-from guard.core.values import copy, digest
+from guard.core.values import copy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +29,24 @@ class Ended:
 def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
     """Redact what came back, and say what goes to the model, the ledger and the audit."""
     item, key = board.items[index], board.keys[index]
-    outcome, labels = _outcome(board.context, allow, ran, key)
-    outcome = at(outcome, item.key)
+    try:
+        outcome, labels = _outcome(board.context, allow, ran, key)
+    except Exception as error:  # noqa: BLE001 - what cannot be made safe is withheld, whatever went wrong
+        outcome, labels = _withheld(allow.call.valid, key, ran), ("withheld", type(error).__name__)
     value = copy(ran.value) if outcome.status == "done" else None  # a tool may go on changing what it returned
-    own = replace(row_of(board, index, outcome, outcome.status, key), value=value)
-    rows = (own,) if key == item.key else (own, row_of(board, index, outcome, "alias"))
+    own = row_of(board, index, outcome, outcome.status, key, value)
+    if key is item.key:
+        rows: tuple[CallRow, ...] = (own,)
+    else:
+        outcome = at(outcome, item.key)
+        rows = (own, row_of(board, index, outcome, "alias"))
     return Ended(outcome=outcome, rows=rows, events=(audit.ended(key, item.call, outcome, ran, labels),))
+
+
+def _withheld(valid: ValidCall, key: CallKey, ran: Executed) -> Outcome:
+    """Nothing of what came back is shown; whether it went well is said all the same."""
+    failed = ran.failed or ran.error is not None
+    return answer.failed(valid, key, Reason.TOOL_FAILED, "") if failed else answer.withheld(valid, key)
 
 
 def _outcome(context: Context, allow: Allow, ran: Executed, key: CallKey) -> tuple[Outcome, tuple[str, ...]]:
@@ -42,45 +54,35 @@ def _outcome(context: Context, allow: Allow, ran: Executed, key: CallKey) -> tup
     spent = allow.approval.id if allow.approval else None
     if not ran.started:
         reason = Reason.INTERRUPTED if ran.interrupted else Reason.INTERNAL_ERROR
-        return answer.refused(valid.call, Refusal(reason=reason), valid.arguments, context.detect), ()
+        return answer.refused(valid.call, key, Refusal(reason=reason), valid.arguments, context.redactor), ()
     if ran.interrupted or ran.timed_out:
-        return _unfinished(valid, ran, spent), ()
+        return _unfinished(valid, key, ran, spent), ()
     if ran.error is not None:
         return _broken(context, valid, ran, spent, key), ()
-    try:
-        shown = redact(ran, valid.tool, context.detect)
-    except Exception as error:  # noqa: BLE001 - what cannot be made safe is withheld, whatever went wrong
-        return answer.withheld(valid, approval=spent), ("withheld", type(error).__name__)
-    return _finished(valid, ran, shown.content, spent), _labels(shown)
+    shown = redact(ran, valid.tool, context.redactor)
+    return _finished(valid, key, ran, shown, spent), _labels(shown)
 
 
-def _unfinished(valid: ValidCall, ran: Executed, spent: str | None) -> Outcome:
+def _unfinished(valid: ValidCall, key: CallKey, ran: Executed, spent: str | None) -> Outcome:
     if valid.tool.acts:
         detail = "It did not answer in time." if ran.timed_out else "It was interrupted."
-        return answer.unknown(valid.call, valid.arguments, detail, spent)
-    return answer.failed(valid, Reason.TOOL_TIMED_OUT if ran.timed_out else Reason.INTERRUPTED, "")
+        return answer.unknown(valid.call, key, valid.arguments, detail, spent)
+    return answer.failed(valid, key, Reason.TOOL_TIMED_OUT if ran.timed_out else Reason.INTERRUPTED, "")
 
 
 def _broken(context: Context, valid: ValidCall, ran: Executed, spent: str | None, key: CallKey) -> Outcome:
-    reference = digest("guard-reference", key.ref.conversation, str(key.turn), str(key.position), key.key)[:8]
-    detail = context.detect(None, ran.safe)[0] if ran.safe else ""
-    return answer.failed(valid, Reason.TOOL_FAILED, detail, approval=spent, reference=reference)
+    detail = context.redactor.detect(None, ran.safe)[0] if ran.safe else ""
+    return answer.failed(valid, key, Reason.TOOL_FAILED, detail, approval=spent, reference=audit.reference(key))
 
 
-def _finished(valid: ValidCall, ran: Executed, content: Content, spent: str | None) -> Outcome:
-    """A tool that says itself that it failed is an error on every wire, in the tool's own words where they say so already."""
-    if ran.failed and not (isinstance(ran.value, dict) and ran.value.get("ok") is False):
+def _finished(valid: ValidCall, key: CallKey, ran: Executed, shown: Shown, spent: str | None) -> Outcome:
+    """A tool that says itself that it failed is an error on every wire, in the tool's own words where they are left saying so."""
+    content = shown.content
+    says_so = isinstance(ran.value, dict) and ran.value.get("ok") is False and valid.tool.result.keep is None
+    if ran.failed and not says_so:
         words = content if isinstance(content, str) else " ".join(block for block in content if isinstance(block, str))
-        return answer.failed(valid, Reason.TOOL_FAILED, words, approval=spent)
-    return Outcome(
-        call_id=valid.call.id,
-        tool=valid.call.tool,
-        status="failed" if ran.failed else "done",
-        reason=Reason.TOOL_FAILED if ran.failed else None,
-        arguments=valid.arguments,
-        content=content,
-        approval=spent,
-    )
+        return answer.failed(valid, key, Reason.TOOL_FAILED, "" if shown.dropped else words, approval=spent)
+    return answer.shown(valid, key, content, failed=ran.failed, approval=spent)
 
 
 def _labels(shown: Shown) -> tuple[str, ...]:

@@ -45,12 +45,12 @@ def ground(valid: ValidCall, session: Session, ledger: Ledger) -> GroundedCall |
     facts = session.facts()
     grounds = [(rule, _grounded(rule, valid, facts, ledger)) for rule in tool.grounds]
     afters = [(rule, _prerequisite(rule, valid, facts, ledger)) for rule in tool.after]
+    for after, met in afters:  # first: what has to be called comes before which values it gives
+        if met is None and not after.shadow:
+            return Refusal(reason=Reason.PREREQUISITE_MISSING, detail=_wanted(after), rules=(f"after {after.tool}",))
     for rule, found in grounds:
         if found is None and not rule.shadow:
             return Refusal(reason=Reason.NOT_GROUNDED, detail=_demand(rule), rules=(f"ground {rule.argument}",))
-    for after, met in afters:
-        if met is None and not after.shadow:
-            return Refusal(reason=Reason.PREREQUISITE_MISSING, detail=_wanted(after), rules=(f"after {after.tool}",))
     origins = {**valid.origins, **{rule.argument.steps[0]: one.origin for rule, found in grounds for one in found or ()}}
     relied = [one.evidence for _, found in grounds for one in found or () if one.evidence]
     relied += [met for _, met in afters if met]

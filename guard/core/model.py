@@ -101,7 +101,7 @@ class BoundCall:
 class ValidCall:
     """Proven besides: the arguments fit the schema and passed the checks. They are final from here on.
 
-    `canonical` is their one text by meaning, `fingerprint` binds tool, definition, arguments, person, tenant and conversation.
+    `canonical` is their one text by meaning and `digest` its SHA-256, `fingerprint` binds tool, definition, arguments, person, tenant and conversation.
     `origins` says for each top-level argument where it came from.
     """
 
@@ -111,6 +111,7 @@ class ValidCall:
     spoofed: tuple[str, ...]
     origins: Mapping[str, Origin]
     canonical: str
+    digest: str
     fingerprint: str
 
 

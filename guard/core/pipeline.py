@@ -57,10 +57,8 @@ def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False
     `truncated` says that the message was cut off: nothing of it may run. `most` is how many calls the provider takes back.
     """
     try:
-        told = tuple(
-            audit.proposed(CallKey(opening.ref, 0, index, opening.key), call) for index, call in enumerate(opening.calls)
-        )
-        opened = yield from p.ask(replace(opening, usage=priced(opening.usage, context.policy.limits), events=told))
+        usage = priced(opening.usage, context.policy.limits)
+        opened = yield from p.ask(replace(opening, usage=usage, told=lambda turn: _told(opening, turn)))
     except StoreError:
         return _unopened(opening, context)
     items = tuple(
@@ -105,14 +103,19 @@ def _walk(board: Board) -> p.Flow[Walked]:
         board.abandon(Reason.STORE_UNAVAILABLE)
         conclude(board)
     yield from _perform(board)
-    outcomes = tuple(state for state in board.states if isinstance(state, Outcome))
-    return Walked(outcomes=outcomes, limited=board.stop)
+    return Walked(outcomes=board.outcomes(), limited=board.stop)
+
+
+def _told(opening: p.OpenTurn, turn: int) -> tuple[p.Event, ...]:
+    return tuple(audit.proposed(opening.ref, turn, index, call) for index, call in enumerate(opening.calls))
 
 
 def _unopened(opening: p.OpenTurn, context: Context) -> Walked:
     """Nothing is known about the conversation, so nothing runs."""
-    refusal = Refusal(reason=Reason.STORE_UNAVAILABLE)
-    return Walked(outcomes=tuple(answer.refused(call, refusal, None, context.detect) for call in opening.calls), limited=False)
+    refusal, redactor = Refusal(reason=Reason.STORE_UNAVAILABLE), context.redactor
+    keys = [CallKey(opening.ref, 0, index) for index in range(len(opening.calls))]
+    outcomes = (answer.refused(call, key, refusal, None, redactor) for call, key in zip(opening.calls, keys, strict=True))
+    return Walked(outcomes=tuple(outcomes), limited=False)
 
 
 # -- before the decision ---------------------------------------------------------------------------------------------------
@@ -247,15 +250,14 @@ def _act(board: Board, index: int, allow: Allow) -> p.Flow[Outcome]:
     if isinstance(won, p.Replay) and won.row.outcome is not None:
         return at(replayed(won.row.outcome, item.call), item.key)
     if isinstance(won, p.Replay | p.InDoubt):
-        return at(answer.unknown(item.call, won.row.arguments, approval=won.row.approval), item.key)
+        return answer.unknown(item.call, item.key, won.row.arguments, approval=won.row.approval)
     end = ended(board, index, allow, (yield from _run(board, index, allow)))
     try:
         yield from p.ask(p.Finish(rows=end.rows, events=end.events))
     except StoreError:
         end = Ended()
-    return end.outcome or at(
-        answer.unknown(item.call, call.valid.arguments, "Its outcome could not be recorded.", spent), item.key
-    )
+    lost = "Its outcome could not be recorded."
+    return end.outcome or answer.unknown(item.call, item.key, call.valid.arguments, lost, spent)
 
 
 def _run(board: Board, index: int, allow: Allow) -> p.Flow[p.Executed]:
@@ -271,7 +273,8 @@ def _run(board: Board, index: int, allow: Allow) -> p.Flow[p.Executed]:
 def _refuse_late(board: Board, index: int, reason: Reason) -> p.Flow[Outcome]:
     """A call that was allowed and could not be claimed: it did not run, and the ledger says so where it can."""
     item = board.items[index]
-    outcome = at(answer.refused(item.call, Refusal(reason=reason), board.arguments(index), board.context.detect), item.key)
+    refusal = Refusal(reason=reason)
+    outcome = answer.refused(item.call, item.key, refusal, board.arguments(index), board.context.redactor)
     with suppress(StoreError):
         yield from p.ask(
             p.Finish(rows=(row_of(board, index, outcome, "refused"),), events=(audit.ended(item.key, item.call, outcome),))
@@ -295,5 +298,5 @@ def _close(board: Board, looked: list[tuple[int, Ended]]) -> p.Flow[None]:
         for index, _ in looked:
             last = board.last[index]
             if isinstance(last, AuthorizedCall):
-                lost = answer.withheld(last.valid, detail="Its record could not be written.")
-                board.states[index] = at(lost, board.items[index].key)
+                key, detail = board.items[index].key, "Its record could not be written."
+                board.states[index] = answer.withheld(last.valid, key, detail=detail)

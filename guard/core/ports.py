@@ -52,7 +52,6 @@ __all__ = [
     "ClaimAnswer",
     "Command",
     "Conflict",
-    "Detect",
     "Event",
     "Execute",
     "Executed",
@@ -69,6 +68,7 @@ __all__ = [
     "Opened",
     "Policy",
     "Record",
+    "Redactor",
     "Replay",
     "Sealed",
     "Store",
@@ -115,8 +115,17 @@ class Policy:
 
 # -- what the host brings --------------------------------------------------------------------------------------------
 
-Detect = Callable[[str | None, str], tuple[str, tuple[str, ...]]]
-"""A redactor of one string leaf: (key it stands under, text) → (text to show, kinds hidden)."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redactor:
+    """What hides personal data and secrets. It can only hide.
+
+    `detect` takes one string leaf (the key it stands under, the text) and gives the text to show and the kinds hidden. `quiet` looks at
+    serialised JSON text and says True only where `detect` could surely find nothing in any leaf or key of it.
+    """
+
+    detect: Callable[[str | None, str], tuple[str, tuple[str, ...]]]
+    quiet: Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,16 +6,19 @@ the same door. If it fails, the pipeline withholds the result. Comes after execu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from guard.core.hiding import hide
+from guard.core.hiding import shown_text
 from guard.core.model import Block, Content, Image
 from guard.core.paths import ANY, Path
-from guard.core.ports import Detect, Executed
+from guard.core.ports import Executed, Redactor
 from guard.core.rules import Tool
 from guard.core.values import Json, encode
 
+_PLACE = re.compile(r"\[image/[a-z.+-]+, [0-9]+ (?:bytes|KB|MB), shown below\]")
+"""What stands in a value where a picture was lifted out of it."""
 _MARGIN = 512  # characters beyond the cut that detectors still see, so that nothing is missed for being cut in two
 
 
@@ -29,32 +32,52 @@ class Shown:
     dropped: bool = False  # `keep` left nothing of a result that was not empty
 
 
-def redact(ran: Executed, tool: Tool, detect: Detect) -> Shown:
+def redact(ran: Executed, tool: Tool, redactor: Redactor) -> Shown:
     """Filter, hide, make empty explicit, serialise and cut one result. Raises for what it cannot make safe."""
     kinds: set[str] = set()
-    if ran.content is not None:
-        blocks = [_block(block, tool, detect, kinds) for block in ran.content]
-        return Shown(content=tuple(blocks) if blocks else _nothing(tool), hidden=tuple(sorted(kinds)))
     value = ran.value
-    kept = value if tool.result.keep is None else keep(value, tool.result.keep)
+    said = isinstance(value, str) and ran.failed  # what a tool says about its own failure has no fields to choose from
+    fields = None if said else tool.result.keep
+    if ran.content is not None and isinstance(value, str) and fields is None:  # the blocks say everything
+        blocks = [_block(block, tool, redactor, kinds) for block in ran.content]
+        return Shown(content=tuple(blocks) if blocks else _nothing(tool), hidden=tuple(sorted(kinds)))
+    kept = value if fields is None else keep(value, fields)
     if _is_empty(kept):
         return Shown(content=_nothing(tool), dropped=not _is_empty(value))
     if isinstance(kept, str):
-        text, cut = _text(kept, tool, detect, kinds)
+        text, cut = _text(kept, tool, redactor, kinds)
     else:
-        text, cut = _cut(encode(hide(kept, detect, kinds)), tool)
-    return Shown(content=text or _nothing(tool), hidden=tuple(sorted(kinds)), cut=cut)
+        text, cut = _cut(shown_text(kept, redactor, kinds), tool)
+    text = text or _nothing(tool)
+    pictures = _pictures(ran, kept)
+    return Shown(content=(text, *pictures) if pictures else text, hidden=tuple(sorted(kinds)), cut=cut)
 
 
-def _block(block: Block, tool: Tool, detect: Detect, kinds: set[str]) -> Block:
+def _pictures(ran: Executed, kept: Json) -> list[Block]:
+    """The pictures that belong to a value. A filtered value keeps them only if it kept the place of every one."""
+    found = [block for block in ran.content or () if isinstance(block, Image)]
+    if kept is ran.value or (found and len(found) == _places(kept) == _places(ran.value)):
+        return [*found]
+    return []
+
+
+def _places(value: Json) -> int:
+    """How many texts in `value` stand for a picture."""
+    if isinstance(value, str):
+        return _PLACE.fullmatch(value) is not None
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return sum(_places(item) for item in items)
+
+
+def _block(block: Block, tool: Tool, redactor: Redactor, kinds: set[str]) -> Block:
     if isinstance(block, Image):
         return block
-    return _text(block, tool, detect, kinds)[0] or "(empty)"
+    return _text(block, tool, redactor, kinds)[0] or "(empty)"
 
 
-def _text(text: str, tool: Tool, detect: Detect, kinds: set[str]) -> tuple[str, bool]:
+def _text(text: str, tool: Tool, redactor: Redactor, kinds: set[str]) -> tuple[str, bool]:
     """A text is cut with a margin first, so that a huge one costs no more than its share, then hidden, then cut to size."""
-    shown, found = detect(None, text[: tool.result.max_bytes + _MARGIN])
+    shown, found = redactor.detect(None, text[: tool.result.max_bytes + _MARGIN])
     kinds.update(found)
     return _cut(shown, tool, len(text))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from guard.core.model import BoundCall, ConversationRef, Origin, Refusal, ValidCall
 from guard.core.reasons import Reason
 from guard.core.rules import Check, Tool
-from guard.core.values import JsonObject, canonical, copy, digest
+from guard.core.values import JsonObject, canonical, copy, digest, sha
 
 MAX_ISSUES = 20
 
@@ -28,6 +28,7 @@ def validate(bound: BoundCall, ref: ConversationRef) -> ValidCall | Refusal:
         if refusal is not None:
             return refusal
     text = canonical(arguments)
+    mark = sha(text)
     return ValidCall(
         call=bound.call,
         tool=tool,
@@ -35,13 +36,14 @@ def validate(bound: BoundCall, ref: ConversationRef) -> ValidCall | Refusal:
         spoofed=bound.spoofed,
         origins=_origins(tool, arguments, prepared.defaulted),
         canonical=text,
-        fingerprint=fingerprint(tool, text, ref),
+        digest=mark,
+        fingerprint=fingerprint(tool, mark, ref),
     )
 
 
-def fingerprint(tool: Tool, text: str, ref: ConversationRef) -> str:
-    """What an approval is bound to: tool, definition, final arguments, person, tenant and conversation."""
-    return digest("guard-call-v1", tool.name, tool.definition, ref.tenant, ref.principal, ref.conversation, text)
+def fingerprint(tool: Tool, mark: str, ref: ConversationRef) -> str:
+    """What an approval is bound to: tool, definition, final arguments (by digest), person, tenant and conversation."""
+    return digest("guard-call-v1", tool.name, tool.definition, ref.tenant, ref.principal, ref.conversation, mark)
 
 
 def _origins(tool: Tool, arguments: JsonObject, defaulted: tuple[str, ...]) -> dict[str, Origin]:

@@ -16,7 +16,8 @@ Json: TypeAlias = Any
 """None, bool, int, Decimal, float, str, list of Json, or dict from str to Json. `Any`, since mypy cannot narrow recursive unions."""
 JsonObject: TypeAlias = dict[str, Any]
 
-_quote = json.encoder.encode_basestring
+quote = json.encoder.encode_basestring
+"""JSON text of a string."""
 _PLAIN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -34,7 +35,7 @@ def _write(value: Json, out: list[str]) -> list[str]:
     elif isinstance(value, Mapping):
         out.append("{")
         for index, (key, item) in enumerate(value.items()):
-            out.append(f"{',' if index else ''}{_quote(key)}:")
+            out.append(f"{',' if index else ''}{quote(key)}:")
             _write(item, out)
         out.append("}")
     elif isinstance(value, list | tuple):
@@ -79,7 +80,7 @@ def canonical(value: Json) -> str:
 def _canonical(value: Json, out: list[str]) -> None:
     kind = type(value)
     if kind is str:
-        out.append(_quote(value))
+        out.append(quote(value))
     elif value is None or kind is bool:
         out.append("null" if value is None else "true" if value else "false")
     elif isinstance(value, int | Decimal | float):
@@ -87,7 +88,7 @@ def _canonical(value: Json, out: list[str]) -> None:
     elif isinstance(value, Mapping):
         out.append("{")
         for index, key in enumerate(sorted(value)):
-            out.append(f"{',' if index else ''}{_quote(key)}:")
+            out.append(f"{',' if index else ''}{quote(key)}:")
             _canonical(value[key], out)
         out.append("}")
     else:
@@ -100,13 +101,13 @@ def _canonical(value: Json, out: list[str]) -> None:
 
 
 def digest(*parts: str) -> str:
-    """SHA-256 over an injective encoding of the parts (lengths first), as lower-case hexadecimal."""
-    state = hashlib.sha256()
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass")
-        state.update(b"%d:" % len(data))
-        state.update(data)
-    return state.hexdigest()
+    """SHA-256 over an injective encoding of the parts (the lengths first), as lower-case hexadecimal."""
+    return sha(",".join([str(len(part)) for part in parts]) + ":" + "".join(parts))
+
+
+def sha(text: str) -> str:
+    """SHA-256 of the text's UTF-8, as lower-case hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_number(value: Json) -> bool:

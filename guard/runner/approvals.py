@@ -47,16 +47,17 @@ class Approvals:
         if not isinstance(approver, Session):
             raise ApprovalError("not_entitled", "an approver is a Session that the host authenticated")
         approval = self.show(approval_id)
-        event = audit.voted(approval, approver, decision, reason, self._guard.detect)
-        if not self._entitled(approval, approver):
-            refused = {**event, "kind": "approval.vote", "approval_state": {"status": "refused", "wanted": decision}}
-            self._guard.store.record((), (refused,))
+        counts = self.entitled(approval, approver)
+        event = audit.voted(approval, approver, decision, reason, self._guard.redactor, counts=counts)
+        if not counts:
+            self._guard.store.record((), (event,))
             if approver.principal == approval.requester and approver.tenant == approval.tenant:
                 raise ApprovalError("not_entitled", "the requester may not decide about this call; another person must")
             _not_found(approval_id)
         return self._guard.store.vote(approval_id, status=decision, by=approver.principal, reason=reason, event=event)
 
-    def _entitled(self, approval: Approval, approver: Session) -> bool:
+    def entitled(self, approval: Approval, approver: Session) -> bool:
+        """Whether the policy in force lets this person decide about the approval. Says nothing about its status."""
         authorizer = self._guard.policy.authorizer
         roles = authorizer.roles(approver)
         if not may_decide(approval, approver.principal, approver.tenant, roles):

@@ -7,7 +7,8 @@ Decides nothing. Before it stands a wire, after it the core; the drivers carry i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -15,12 +16,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from guard.core import ports as p
 from guard.core.answer import refused, unknown
+from guard.core.audit import decided, said
 from guard.core.board import Context
-from guard.core.model import Approval, ConversationRef, Outcome, Refusal, Session, ToolCall, Usage
+from guard.core.model import Approval, CallKey, ConversationRef, Outcome, Refusal, Session, ToolCall, Usage
 from guard.core.pipeline import Walked, guard_turn, settle_calls
 from guard.core.reasons import Reason
 from guard.core.values import JsonObject, canonical, digest
-from guard.errors import ConversationError, GuardError
+from guard.errors import ConversationError, GuardError, StoreError
 from guard.runner.hands import Consult
 from guard.runner.turn import Turn
 from guard.wires import Reply, Wire
@@ -73,7 +75,7 @@ class Chat:
             ref=self._ref,
             offered=offered,
             visible=guard.visible(self._session) & offered,
-            detect=guard.detect,
+            redactor=guard.redactor,
             now=guard.store.now(),
         )
 
@@ -98,15 +100,7 @@ class Chat:
     def _said(self, text: str) -> JsonObject:
         """Register the user's words and give the message for them."""
         message = self._wire.user(text)
-        event: p.Event = {
-            "kind": "user.said",
-            "tenant": self._ref.tenant,
-            "conversation": self._ref.conversation,
-            "principal": self._ref.principal,
-            "actor": {"type": "human", "ref": self._ref.principal},
-            "args": {"size": len(text), "digest": digest(text)},
-        }
-        self._guard.store.say(self._ref, text, event)
+        self._guard.store.say(self._ref, text, said(self._ref, text))
         return message
 
     # -- flows -------------------------------------------------------------------------------------------------------------
@@ -144,14 +138,15 @@ class Chat:
         try:
             return (yield from guard_turn(opening, self._context(), truncated=read.truncated, most=self._wire.most_calls))
         except ConversationError:
-            return not_yours(opening.calls, self._guard.detect)
+            return not_yours(opening, self._guard.redactor)
 
     def _pending(self, outcomes: Sequence[Outcome]) -> p.Flow[tuple[Approval, ...]]:
         wanted = [outcome.approval for outcome in outcomes if outcome.status == "held" and outcome.approval]
         found: list[Approval] = []
-        for approval_id in dict.fromkeys(wanted):
-            approval = yield from p.ask(Consult(question=partial(_approval, approval_id)))
-            found += [approval] if approval is not None else []
+        with suppress(StoreError):  # the calls have run: their results go back even if nothing more can be looked up
+            for approval_id in dict.fromkeys(wanted):
+                approval = yield from p.ask(Consult(question=partial(_approval, approval_id)))
+                found += [approval] if approval is not None else []
         return tuple(found)
 
     def _settling(self) -> p.Flow[list[JsonObject]]:
@@ -200,9 +195,22 @@ class Chat:
                 break
             index, read, answered = found
             closing = {i: one for i, one in enumerate(self._closing(read, mine)) if i not in answered}
+            yield from self._unseen(read, closing)
             history = wire.close(history, index, read, closing)
         history += yield from self._settling()
         return history
+
+    def _unseen(self, read: Reply, closing: Mapping[int, Outcome]) -> p.Flow[None]:
+        """Record the calls of a history that the ledger does not know: lost before they were handled, or written by somebody else."""
+        refusal = Refusal(reason=Reason.INTERRUPTED, note="in the history, not in the ledger")
+        guard = self._guard
+        events = tuple(
+            decided(CallKey(self._ref, 0, i), read.calls[i], refusal, None, guard.policy.version, guard.redactor)
+            for i, one in closing.items()
+            if one.reason is Reason.INTERRUPTED and not one.replayed
+        )
+        if events:
+            yield from p.ask(p.Record(rows=(), events=events))
 
     def _closing(self, read: Reply, rows: Sequence[p.CallRow]) -> list[Outcome]:
         """One outcome for each call of a message, from the newest turn that had these calls."""
@@ -213,15 +221,18 @@ class Chat:
 
     def _closed(self, call: ToolCall, row: p.CallRow | None) -> Outcome:
         if row is None or not same_call(row.call, call):
-            return refused(call, Refusal(reason=Reason.INTERRUPTED), None, self._guard.detect)
+            return refused(call, CallKey(self._ref, 0, 0), Refusal(reason=Reason.INTERRUPTED), None, self._guard.redactor)
         if row.outcome is not None:
             return replace(row.outcome, call_id=call.id, replayed=True)
-        return unknown(call, row.arguments, approval=row.approval)
+        return unknown(call, row.key, row.arguments, approval=row.approval)
 
     def single(self, call: ToolCall, key: str | None) -> p.Flow[Outcome]:
         """One call without a wire."""
         opening = p.OpenTurn(ref=self._ref, digest=digest_of((call,)), calls=(call,), usage=FREE, key=key or "")
-        walked = yield from guard_turn(opening, self._context())
+        try:
+            walked = yield from guard_turn(opening, self._context())
+        except ConversationError:
+            walked = not_yours(opening, self._guard.redactor)
         return walked.outcomes[0]
 
 
@@ -229,10 +240,11 @@ def _approval(approval_id: str, store: p.Store) -> Approval | None:
     return store.approval(approval_id)
 
 
-def not_yours(calls: Sequence[ToolCall], detect: Callable[..., tuple[str, tuple[str, ...]]]) -> Walked:
+def not_yours(opening: p.OpenTurn, redactor: p.Redactor) -> Walked:
     """Every call of a conversation that belongs to somebody else is refused."""
     refusal = Refusal(reason=Reason.NOT_OWNER, detail="The conversation.")
-    return Walked(outcomes=tuple(refused(call, refusal, None, detect) for call in calls), limited=False)
+    found = [refused(call, CallKey(opening.ref, 0, i), refusal, None, redactor) for i, call in enumerate(opening.calls)]
+    return Walked(outcomes=tuple(found), limited=False)
 
 
 def digest_of(calls: tuple[ToolCall, ...]) -> str:

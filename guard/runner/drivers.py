@@ -7,17 +7,19 @@ nothing new starts, the flow closes every call in the ledger, and then the inter
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import wait
 from typing import Any, TypeVar
 
 from guard.core import ports as p
 from guard.errors import StoreError
-from guard.runner.hands import Hands, distinct, finished, guarded, in_thread, load_call, now, raised, resolved
+from guard.runner.hands import Came, Hands, distinct, finished, guarded, in_thread, load_call, now, raised, resolved
 from guard.tools import normalise
 
 T = TypeVar("T")
 _STARTS = (p.Claim, p.Execute)
+_FOREIGN = (Exception, SystemExit, asyncio.CancelledError)
+"""What a tool or loader may raise and only fails itself by it: nothing is left running that these could mean to stop."""
 
 
 class SyncRun:
@@ -75,7 +77,7 @@ class SyncRun:
             return finished(_within(call, command.tool.timeout), started)
         except _TooLateError:
             return p.Executed(timed_out=True)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool is foreign code: whatever it raises is a failed result
+        except _FOREIGN as error:
             return raised(error, started)
         except BaseException as error:  # noqa: BLE001 - Ctrl-C goes on up once the turn is closed
             self._interrupt = error
@@ -89,8 +91,10 @@ class SyncRun:
                 continue
             try:
                 found[place] = normalise(load_call(loader, identity, command.session)).value
-            except Exception:  # noqa: BLE001, S112 - a fact that cannot be had is missing, and what is missing refuses
+            except _FOREIGN:  # a fact that cannot be had is missing, and what is missing refuses
                 continue
+            except BaseException as error:  # noqa: BLE001 - as for a tool
+                self._interrupt = error
         return p.Facts(resources=found, resolved=resolved(command))
 
 
@@ -102,7 +106,7 @@ def _within(call: Callable[[], Any], timeout: float | None) -> Any:
     done, _ = wait([future], timeout)
     if not done:
         raise _TooLateError
-    return future.result()
+    return future.result().get()
 
 
 class AsyncRun:
@@ -175,49 +179,56 @@ class AsyncRun:
         call = self._hands.prepare(command)
         if isinstance(call, p.Executed):
             return call
-        started = now()
+        started, before = now(), _cancels()
         try:
-            return finished(await self._call(call, command), started)
+            done = finished(await self._call(call, command), started)
         except _TooLateError:
-            return p.Executed(timed_out=True)
+            done = p.Executed(timed_out=True)
         except asyncio.CancelledError as error:
-            if not _cancelling():
-                return raised(error, started)  # the tool cancelled itself
-            self._interrupt = error
-            return p.Executed(interrupted=True)
+            if _cancels() > before:
+                self._interrupt = error
+                return p.Executed(interrupted=True)
+            return raised(error, started)  # the tool cancelled itself
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool is foreign code: whatever it raises is a failed result
-            return raised(error, started)
+            done = raised(error, started)
         except BaseException as error:  # noqa: BLE001 - Ctrl-C goes on up once the turn is closed
             self._interrupt = error
             return p.Executed(interrupted=True)
+        if _cancels() > before:  # the tool kept the caller's cancellation to itself
+            self._interrupt = asyncio.CancelledError()
+        return done
 
     async def _call(self, call: Callable[[], Any], command: p.Execute) -> Any:
-        timeout = command.tool.timeout
+        timeout, awaited = command.tool.timeout, self._hands.is_async(command)
         if timeout is None:
             value = call()
-            return await value if self._hands.is_async(command) else value
-        waited: asyncio.Future[Any]
-        waited = asyncio.ensure_future(call()) if self._hands.is_async(command) else asyncio.wrap_future(in_thread(call))
-        done, _ = await asyncio.wait({waited}, timeout=timeout)
+            return await value if awaited else value
+        waited: asyncio.Future[Came]
+        waited = asyncio.ensure_future(_came(call())) if awaited else asyncio.wrap_future(in_thread(call))
+        try:
+            done, _ = await asyncio.wait({waited}, timeout=timeout)
+        except asyncio.CancelledError:
+            waited.cancel()
+            raise
         if not done:
-            waited.add_done_callback(_forget)
             waited.cancel()
             raise _TooLateError
-        return waited.result()
+        return waited.result().get()
 
     async def _facts(self, command: p.LoadFacts) -> p.Facts:
         found: dict[tuple[str, str], Any] = {}
         for place, (name, identity) in distinct(command).items():
-            loader = self._hands.loaders.get(name)
+            loader, before = self._hands.loaders.get(name), _cancels()
             if loader is None:
                 continue
             try:
                 value = load_call(loader, identity, command.session)
                 found[place] = normalise(await value if asyncio.iscoroutine(value) else value).value
-            except asyncio.CancelledError as error:
-                self._interrupt = error
-            except Exception:  # noqa: BLE001, S112 - a fact that cannot be had is missing, and what is missing refuses
+            except (Exception, SystemExit):  # noqa: BLE001, S112 - a fact that cannot be had is missing, and what is missing refuses
                 continue
+            except BaseException as error:  # noqa: BLE001 - as for a tool
+                if _cancels() > before or not isinstance(error, asyncio.CancelledError):
+                    self._interrupt = error
         return p.Facts(resources=found, resolved=resolved(command))
 
 
@@ -225,12 +236,15 @@ class _TooLateError(TimeoutError):
     """The guard's own time-out, told apart from one that a tool raises."""
 
 
-def _cancelling() -> bool:
+def _cancels() -> int:
+    """How often the caller's task was asked to stop: tells its cancellation from one that a tool raises by itself."""
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+    return 0 if task is None else task.cancelling()
 
 
-def _forget(future: asyncio.Future[Any]) -> None:
-    """Take the late answer of a tool that was given up, so that nothing complains about it."""
-    if not future.cancelled():
-        future.exception()
+async def _came(coroutine: Awaitable[Any]) -> Came:
+    """What a tool in a task of its own gave or raised, as a value: a task that ends with SystemExit would end the event loop."""
+    try:
+        return Came(value=await coroutine)
+    except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+        return Came(error=error)

@@ -11,10 +11,10 @@ from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
 from guard.core.model import ConversationRef, Outcome, Session, ToolCall
-from guard.core.ports import Detect, Policy, Store
-from guard.errors import ConversationError, GuardError, StoreError
+from guard.core.ports import Policy, Redactor, Store
+from guard.errors import GuardError, StoreError
 from guard.runner.approvals import Approvals, AsyncApprovals
-from guard.runner.chat import Chat, not_yours
+from guard.runner.chat import Chat
 from guard.runner.conversation import AsyncConversation, Conversation
 from guard.runner.drivers import AsyncRun, SyncRun
 from guard.runner.hands import Hands
@@ -28,10 +28,10 @@ _MOST_SESSIONS = 1_024  # entries of the table of visible tools
 class GuardBase:
     """What the plain and the asyncio guard share."""
 
-    def __init__(self, *, policy: Policy, store: Store, tools: Mapping[str, RegisteredTool], detect: Detect) -> None:
+    def __init__(self, *, policy: Policy, store: Store, tools: Mapping[str, RegisteredTool], redactor: Redactor) -> None:
         self.policy = policy
         self.store = store
-        self.detect = detect
+        self.redactor = redactor
         self.hands = Hands(store=store, tools=tools)
         self._visible: dict[tuple[object, ...], frozenset[str]] = {}
 
@@ -88,11 +88,11 @@ class GuardBase:
 class Guard(GuardBase):
     """The guard for plain callers."""
 
-    def __init__(self, *, policy: Policy, store: Store, tools: Mapping[str, RegisteredTool], detect: Detect) -> None:
+    def __init__(self, *, policy: Policy, store: Store, tools: Mapping[str, RegisteredTool], redactor: Redactor) -> None:
         waiting = sorted(name for name, tool in tools.items() if tool.is_async)
         if waiting:
             raise GuardError(f"{', '.join(waiting)}: async tools need AsyncGuard")
-        super().__init__(policy=policy, store=store, tools=tools, detect=detect)
+        super().__init__(policy=policy, store=store, tools=tools, redactor=redactor)
         self.approvals = Approvals(self)
 
     def open(
@@ -104,17 +104,14 @@ class Guard(GuardBase):
     def call(self, call: ToolCall, session: Session, *, conversation: str, key: str | None = None) -> Outcome:
         """Walk one call without a wire. `key` is the host's own: the same key and content gives the recorded outcome, another content a refusal."""
         chat = Chat(self, session, wire_named("openai-chat"), self._ref(session, conversation), "answer", None)
-        try:
-            return SyncRun(self.hands).run(chat.single(call, key))
-        except ConversationError:
-            return not_yours((call,), self.detect).outcomes[0]
+        return SyncRun(self.hands).run(chat.single(call, key))
 
 
 class AsyncGuard(GuardBase):
     """The guard for asyncio callers; plain and async tools both work in it."""
 
-    def __init__(self, *, policy: Policy, store: Store, tools: Mapping[str, RegisteredTool], detect: Detect) -> None:
-        super().__init__(policy=policy, store=store, tools=tools, detect=detect)
+    def __init__(self, *, policy: Policy, store: Store, tools: Mapping[str, RegisteredTool], redactor: Redactor) -> None:
+        super().__init__(policy=policy, store=store, tools=tools, redactor=redactor)
         self.approvals = AsyncApprovals(self)
 
     def open(
@@ -126,7 +123,4 @@ class AsyncGuard(GuardBase):
     async def call(self, call: ToolCall, session: Session, *, conversation: str, key: str | None = None) -> Outcome:
         """See `Guard.call`."""
         chat = Chat(self, session, wire_named("openai-chat"), self._ref(session, conversation), "answer", None)
-        try:
-            return await AsyncRun(self.hands).run(chat.single(call, key))
-        except ConversationError:
-            return not_yours((call,), self.detect).outcomes[0]
+        return await AsyncRun(self.hands).run(chat.single(call, key))

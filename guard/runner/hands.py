@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from guard.core import ports as p
 from guard.core.model import Session
 from guard.core.values import Json, canonical, copy
-from guard.errors import StoreError, ToolError
+from guard.errors import GuardError, StoreError, ToolError
 from guard.tools import RegisteredTool, normalise
 
 T = TypeVar("T")
@@ -76,9 +76,9 @@ def guarded(call: Callable[[], Any]) -> Any:
     """Run a store call; whatever it raises besides the guard's own errors is a StoreError."""
     try:
         return call()
-    except StoreError:
+    except GuardError:
         raise
-    except (ValueError, TypeError, OSError, RuntimeError, ArithmeticError, LookupError, MemoryError) as error:
+    except Exception as error:
         raise StoreError(f"the store failed: {type(error).__name__}") from error
 
 
@@ -103,15 +103,31 @@ def _since(started: float) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def in_thread(call: Callable[[], Any]) -> Future[Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Came:
+    """What a tool that ran elsewhere gave or raised, carried over as a value: not every exception can travel in a future."""
+
+    value: Any = None
+    error: BaseException | None = None
+
+    def get(self) -> Any:
+        """The value; raises the error where the caller waits."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+def in_thread(call: Callable[[], Any]) -> Future[Came]:
     """Run `call` in a daemon thread of its own, so that one that never returns blocks neither the caller nor the exit."""
-    future: Future[Any] = Future()
+    future: Future[Came] = Future()
+    future.set_running_or_notify_cancel()  # nobody can stop it any more; a caller who gives up just does not look
 
     def run() -> None:
         try:
-            future.set_result(call())
+            came = Came(value=call())
         except BaseException as error:  # noqa: BLE001 - handed to whoever waits
-            future.set_exception(error)
+            came = Came(error=error)
+        future.set_result(came)
 
     threading.Thread(target=run, daemon=True, name="guard-tool").start()
     return future
