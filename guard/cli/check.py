@@ -1,0 +1,136 @@
+"""`guard check`: read a policy folder without a program, name every mistake in it, and say what it permits. Only reads."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable
+from importlib import metadata
+
+from guard.cli.permissions import Permissions, permissions
+from guard.cli.places import DEFAULT_POLICY, policy_folder
+from guard.cli.show import spell
+from guard.cli.tables import table
+from guard.core.rules import ApprovalRule, Tool
+from guard.core.values import JsonObject, encode
+from guard.errors import PolicyError, Problem
+
+EXAMPLES = """examples:
+  guard check                        the folder policies/
+  guard check --policy shop/policies
+  guard check --json                 for a program: problems, warnings and tools
+
+Without the program's functions their parameters are unknown; `Guard.load` checks the policy against them as well."""
+FIRST_SAFE_SIMPLEEVAL = (1, 0, 8)
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "check",
+        help="find every mistake in a policy folder",
+        description="Read a policy folder, print every mistake with file, line and cure, and a summary of what it permits.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--policy", default=DEFAULT_POLICY, metavar="DIR", help="default: %(default)s")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Exit code 1 when there are problems; warnings alone are no problem."""
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    tools: list[JsonObject] = []
+    try:
+        loaded = policy_folder(arguments.policy)
+        warnings = loaded.warnings
+        known = permissions(arguments.policy)
+        tools = [_summary(tool, known) for tool in loaded.policy.tools.values()]
+    except PolicyError as error:
+        problems = error.problems
+    warnings = (*warnings, *installation())
+    if arguments.json:
+        print(encode({"ok": not problems, "problems": _plain(problems), "warnings": _plain(warnings), "tools": tools}))
+    else:
+        _tell(arguments.policy, problems, warnings, tools)
+    return 1 if problems else 0
+
+
+def _tell(folder: str, problems: tuple[Problem, ...], warnings: tuple[Problem, ...], tools: list[JsonObject]) -> None:
+    for problem in problems:
+        print(spell(str(problem)), file=sys.stderr)
+    for warning in warnings:
+        print(f"warning: {spell(str(warning))}", file=sys.stderr)
+    counts = f"{_count(len(problems), 'problem')}, {_count(len(warnings), 'warning')}"
+    if problems:
+        print(f"{spell(folder)}: {counts}", file=sys.stderr)
+        return
+    heads = ("tool", "kind", "allowed", "who approves", "bound fields")
+    rows = [(one["name"], one["kind"], _join(one["allowed"]), one["approved_by"], _join(one["bound"])) for one in tools]
+    for line in table(heads, rows):
+        print(line)
+    print(f"{spell(folder)}: {_count(len(tools), 'tool')}, {counts}")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _join(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+def _plain(problems: Iterable[Problem]) -> list[JsonObject]:
+    return [{"file": one.file, "line": one.line, "message": one.message, "cure": one.cure} for one in problems]
+
+
+# -- what one tool permits ---------------------------------------------------------------------------------------------
+
+
+def _summary(tool: Tool, known: Permissions) -> JsonObject:
+    return {
+        "name": tool.name,
+        "kind": tool.kind,
+        "allowed": known.of(tool.name),
+        "approved_by": "; ".join(map(_rule, tool.approval)) or "nobody is asked",
+        "bound": [f"{binding.field} = session.{binding.source}" for binding in tool.bindings],
+    }
+
+
+def _rule(rule: ApprovalRule) -> str:
+    who = _join([*(["the requester"] if rule.self_ else []), *rule.by]) or "nobody is asked"
+    return who if rule.when is None else f"{who} (on a condition)"
+
+
+# -- the installation --------------------------------------------------------------------------------------------------
+
+
+def installation() -> tuple[Problem, ...]:
+    """Warnings about what is installed beside the guard."""
+    found = []
+    if _installed("casbin") and _installed("pycasbin"):
+        message = "casbin and pycasbin are both installed and write over each other's files"
+        found.append(_warning(message, "pip uninstall casbin pycasbin, then pip install pycasbin"))
+    evaluator = _installed("simpleeval")
+    if evaluator is not None and _numbers(evaluator) < FIRST_SAFE_SIMPLEEVAL:
+        message = f"simpleeval {evaluator} lets an expression in a matcher reach Python modules"
+        found.append(_warning(message, "pip install 'simpleeval>=1.0.8'"))
+    return tuple(found)
+
+
+def _warning(message: str, cure: str) -> Problem:
+    return Problem(file="installed packages", message=message, cure=cure, warning=True)
+
+
+def _installed(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])

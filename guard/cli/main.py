@@ -1,0 +1,85 @@
+"""Main: the parser of `guard …`, and the way from what a command raises to one plain line and an exit code.
+
+    guard demo         the travel-expense assistant, guarded, from the first question to the audit
+    guard check        read a policy folder and name every mistake in it
+    guard approvals    list, show, approve or reject the calls that wait for a person
+    guard audit        the records, and whether their chain holds
+
+Exit codes: 0 good, 1 refused or problems found, 2 misuse, 130 interrupted. Decides nothing itself; each command is one file beside this one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tomllib
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+
+from guard.cli import approvals, audit, check, demo
+from guard.cli.places import UsageError
+from guard.cli.show import lines
+from guard.errors import GuardError
+
+DISTRIBUTION = "guard-middleware"
+COMMANDS = (demo, check, approvals, audit)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Carry out one command and give its exit code. Misuse that the parser finds raises SystemExit(2)."""
+    _tolerant_output()
+    arguments = parser().parse_args(argv)
+    try:
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _say("interrupted", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: say nothing more, at exit either
+        return 1
+    except UsageError as error:
+        return _say(str(error), 2)
+    except GuardError as error:
+        return _say(str(error), 1)
+    return code
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of every command."""
+    top = argparse.ArgumentParser(
+        prog="guard",
+        description="A policy layer between the tool call that a model proposes and the program that runs it.",
+        epilog="Exit codes: 0 good, 1 refused or problems found, 2 misuse. Start with: guard demo",
+    )
+    top.add_argument("--version", action="version", version=f"guard {version()}")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.add(commands)
+    return top
+
+
+def version() -> str:
+    """The installed version, or the one that a checkout would build."""
+    try:
+        return metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        pass
+    try:
+        project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+        return str(project["project"]["version"])
+    except (OSError, KeyError, ValueError):
+        return "of an unknown version"
+
+
+def _say(text: str, code: int) -> int:
+    print("guard: " + "\n".join(lines(text)), file=sys.stderr)
+    return code
+
+
+def _tolerant_output() -> None:
+    """A terminal that cannot show a character gets its escape instead of an exception."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")

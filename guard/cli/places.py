@@ -1,0 +1,107 @@
+"""Places: the policy folder, the store and the person that a command works with.
+
+Looking may not make anything: a store that is not there is a mistake of the caller, not an empty store. Who somebody is comes from the
+operating system's user id, never from an environment variable. Used by the commands.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from guard.cli.show import spell
+from guard.compose import DEFAULT_STORE
+from guard.core.model import Session
+from guard.core.ports import Policy, Store
+from guard.errors import GuardError, StoreError
+from guard.policy import Loaded, load_policy
+from guard.stores import open_store, schema
+
+DEFAULT_POLICY = "policies/"
+
+
+class UsageError(GuardError):
+    """The command cannot be carried out as it was written: exit code 2."""
+
+
+class UnknownPersonError(GuardError):
+    """The operating-system user is nobody in the policy folder; the text holds the lines that would say who."""
+
+
+def policy_folder(folder: str) -> Loaded:
+    """The compiled folder, without a program. Raises UsageError when it is not there, PolicyError with every problem."""
+    if not Path(folder).is_dir():
+        raise UsageError(f"{spell(folder)}: there is no such folder (name the policy folder with --policy)")
+    return load_policy(folder)
+
+
+@contextmanager
+def existing_store(url: str) -> Iterator[Store]:
+    """Open a store that is there already. Raises UsageError when it is not."""
+    scheme, _, rest = url.partition("://")
+    if scheme == "memory":
+        raise UsageError("memory:// keeps nothing between programs (name a file with --store sqlite:///guard.db)")
+    if scheme == "sqlite":
+        _check_file(Path(rest.removeprefix("/")))
+    try:
+        store = open_store(url)
+    except StoreError as error:
+        raise UsageError(f"{spell(url)}: {error}") from error
+    with closing(store):
+        yield store
+
+
+def _check_file(path: Path) -> None:
+    shown = spell(str(path))
+    if not path.is_file():
+        raise UsageError(f"{shown}: there is no such store (run the program first, or name its store with --store)")
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            ours = connection.execute(schema.HAS_VERSION).fetchone()[0]
+    except sqlite3.OperationalError as error:
+        raise UsageError(f"{shown}: this file cannot be read ({error})") from error
+    except sqlite3.Error as error:
+        raise UsageError(f"{shown}: this is not a store of the guard (name its store with --store)") from error
+    if not ours:
+        raise UsageError(f"{shown}: this is not a store of the guard (name its store with --store)")
+
+
+def system_user() -> str:
+    """The name of the operating-system user that runs this process, by its real user id."""
+    try:
+        import pwd  # noqa: PLC0415 - not on every platform
+    except ImportError:
+        return os.getlogin()
+    number = os.getuid()
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def person(policy: Policy, folder: str) -> Session:
+    """Who the operating-system user is in the policy. Raises UnknownPersonError."""
+    user = system_user()
+    found = policy.people.get(user)
+    if found is None:
+        raise UnknownPersonError(
+            f"the operating-system user {spell(user)} is nobody in {spell(folder)}; whoever may edit it can add to "
+            f"{spell(str(Path(folder, 'people.yaml')))}:\n"
+            f"people:\n  {spell(user)}: {{principal: <id of the person>, tenant: <tenant>, roles: [<role>]}}"
+        )
+    return found
+
+
+__all__ = [
+    "DEFAULT_POLICY",
+    "DEFAULT_STORE",
+    "UnknownPersonError",
+    "UsageError",
+    "existing_store",
+    "person",
+    "policy_folder",
+    "system_user",
+]

@@ -1,0 +1,93 @@
+"""Records: stored audit records read back for a person: parsed bodies, a table, and what the check of the chain found.
+
+May not judge or change a record; a body that cannot be read is shown as text. Used by `audit` and `demo`; pure but for reading the store.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from guard.cli.tables import table
+from guard.core.ports import Sealed, Store
+from guard.core.values import Json, JsonObject, encode
+from guard.stores.chain import Verified, verify
+
+HEADS = ("seq", "time", "kind", "tool", "verdict", "code", "who")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One record with its parsed body; empty where the body cannot be read."""
+
+    sealed: Sealed
+    body: JsonObject
+
+    def at(self, *path: str) -> Json:
+        """The value at `path`, or None."""
+        here: Json = self.body
+        for step in path:
+            here = here.get(step) if isinstance(here, dict) else None
+        return here
+
+
+def entries(store: Store) -> tuple[list[Entry], Verified]:
+    """Every record, and what the check of the whole chain says."""
+    sealed = store.audit()
+    return [Entry(one, _parsed(one.body)) for one in sealed], verify(sealed)
+
+
+def _parsed(body: str) -> JsonObject:
+    try:
+        found = json.loads(body, parse_float=Decimal)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def table_lines(found: Sequence[Entry], *, indent: str = "") -> list[str]:
+    """The audit table."""
+    return table(HEADS, [_row(entry) for entry in found], indent=indent)
+
+
+def _row(entry: Entry) -> list[Json]:
+    if not entry.body:
+        return [entry.sealed.seq, "", "(cannot be read)", "", "", "", ""]
+    return [
+        entry.sealed.seq,
+        entry.at("ts"),
+        entry.at("kind"),
+        entry.at("tool", "name"),
+        entry.at("decision", "verdict") or entry.at("exec", "status") or entry.at("approval_state", "status"),
+        entry.at("decision", "code") or entry.at("exec", "error"),
+        _who(entry),
+    ]
+
+
+def _who(entry: Entry) -> str:
+    """Whoever caused the record, and for whom."""
+    actor, person = entry.at("actor", "ref") or entry.at("actor", "type") or "", entry.at("principal") or ""
+    return str(actor) if actor == person or not person else f"{actor} for {person}"
+
+
+def json_line(entry: Entry) -> str:
+    """The body exactly as stored, with `prev` and `hash` behind it, as one line of JSON."""
+    sealed = entry.sealed
+    proof = f'"prev":{encode(sealed.prev)},"hash":{encode(sealed.hash)}'
+    if entry.body and "\n" not in sealed.body:
+        return f"{sealed.body.rstrip()[:-1]},{proof}}}"
+    return f'{{"chain":{sealed.chain},"seq":{sealed.seq},"body":{encode(sealed.body)},{proof}}}'
+
+
+def verdict_line(verified: Verified) -> str:
+    """What the check found, in one line."""
+    if verified.ok:
+        return f"{verified.records} records, the chain holds"
+    return f"THE CHAIN IS BROKEN at record {verified.first_bad_seq}: {verified.why} ({verified.records} records before it hold)"
+
+
+def of_conversation(found: Iterable[Entry], conversation: str) -> list[Entry]:
+    """The records of one conversation."""
+    return [entry for entry in found if entry.at("conversation") == conversation]

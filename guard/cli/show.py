@@ -1,0 +1,66 @@
+"""Show: text and values for a person's terminal, with nothing in them that could be invisible or move the cursor.
+
+Characters without a shape of their own (controls, bidi marks, blanks that are not the plain space, selectors, fillers) are spelled out as
+`[U+202E]`, never dropped: what is shown must tell that what runs differs from what it looks like. May not shorten anything.
+Used by every command; pure.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+
+from guard.core.values import Json, encode
+
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+_FILLERS = frozenset(
+    [
+        *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),  # blank, although Unicode calls them letters or marks
+        *(*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),  # variation selectors
+    ]
+)
+_MANY_SPACES = re.compile(" {8,}")
+
+
+def unseen(char: str) -> bool:
+    """Whether a reader of the terminal could not see `char` for what it is."""
+    return char != " " and (ord(char) in _FILLERS or unicodedata.category(char) in _UNSEEN)
+
+
+def spell(text: str) -> str:
+    """`text` on one line, unseen characters as `[U+XXXX]` and long runs of spaces counted."""
+    if not text.isascii() or not text.isprintable():
+        text = "".join(f"[U+{ord(char):04X}]" if unseen(char) else char for char in text)
+    return _MANY_SPACES.sub(lambda run: f"[{len(run[0])} spaces]", text)
+
+
+def lines(text: str) -> list[str]:
+    """`text` line by line, each spelled."""
+    return [spell(line) for line in text.split("\n")]
+
+
+def value(given: Json) -> str:
+    """A JSON value in full, on one line, numbers with their digits."""
+    return encode(_spelled(given))
+
+
+def _spelled(given: Json) -> Json:
+    if isinstance(given, str):
+        return spell(given)
+    if isinstance(given, Mapping):
+        return {spell(str(key)): _spelled(item) for key, item in given.items()}
+    if isinstance(given, list | tuple):
+        return [_spelled(item) for item in given]
+    return given
+
+
+def count_unseen(given: Json) -> int:
+    """How many characters of a value had to be spelled out."""
+    if isinstance(given, str):
+        return sum(map(unseen, given))
+    if isinstance(given, Mapping):
+        return sum(count_unseen(str(key)) + count_unseen(item) for key, item in given.items())
+    if isinstance(given, list | tuple):
+        return sum(map(count_unseen, given))
+    return 0

@@ -1,0 +1,180 @@
+"""`guard approvals`: what an approver is shown, whose vote counts, and what everybody else learns (nothing)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from cli_kit import BOSS, CLERK, USER, Run, asking, folder, guard, in_process, look, pay, program, waiting
+
+from guard import Guard, ToolCall
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    return in_process(tmp_path, monkeypatch, capfd)
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Iterator[Guard]:
+    with asking(tmp_path) as made:
+        yield made
+
+
+PROGRAM = """
+import sys
+from guard import Guard, Session, ToolCall
+def pay(to: str, amount: float) -> dict:
+    print("paid", to)
+    return {"to": to}
+def look(who: str) -> dict:
+    return {}
+guard = Guard.load("policies", tools=[pay, look])
+session = Session(principal="E1", tenant="acme", roles=("clerk",))
+outcome = guard.call(ToolCall("c1", "pay", '{"to": "bob", "amount": 10.5}'), session, conversation="conv-1", key="k1")
+print(outcome.status, outcome.reason)
+"""
+
+
+@pytest.mark.parametrize(
+    ("verb", "end"),
+    [("approve", "paid bob\ndone None\n"), ("reject", "refused approval_rejected\n")],
+)
+def test_a_vote_in_one_process_counts_in_another(verb: str, end: str, tmp_path: Path) -> None:
+    """A program asks, the command line decides, the program goes on: it pays once after a yes, never after a no."""
+    folder(tmp_path / "policies")
+    assert program(PROGRAM, cwd=tmp_path).out == "held held_for_approval\n"
+    listed = guard("approvals", "list", "--json", cwd=tmp_path).json
+    ran = guard("approvals", verb, listed[0]["id"], "--reason", "because", cwd=tmp_path)
+    assert ran.code == 0
+    assert 'to      "bob"   <- written by the model' in ran.out
+    assert ran.out.splitlines()[-1].startswith(f"{verb.rstrip('e')}ed by E2")
+    assert program(PROGRAM, cwd=tmp_path).out == end
+    assert "paid" not in program(PROGRAM, cwd=tmp_path).out
+    assert guard("audit", "--verify", cwd=tmp_path).code == 0
+
+
+def test_list_shows_what_waits_without_arguments(run: Run, asked: Guard) -> None:
+    """The list names tool, requester, conversation and expiry in UTC."""
+    ran = run("approvals", "list")
+    assert ran.code == 0
+    row = ran.out.splitlines()[-1]
+    assert row.startswith(waiting(asked))
+    assert all(text in row for text in ("pending", "pay", "E1", "conv-1", "UTC"))
+    assert "bob" not in ran.out
+
+
+def test_list_all_shows_decided_ones_too(run: Run, asked: Guard) -> None:
+    """What was decided is gone from the list and stands in the list of all."""
+    run("approvals", "reject", waiting(asked), "--reason", "no")
+    assert run("approvals", "list").out == "no approvals wait for E2 in the tenant acme\n"
+    assert [(one["status"], one["reason"]) for one in run("approvals", "list", "--all", "--json").json] == [("rejected", "no")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tool          pay (action)",
+        "asked for by  E1, tenant acme",
+        "conversation  conv-1",
+        "may decide    boss, other than E1",
+        "arguments (1 characters that cannot be seen are spelled out)",
+        'to      "bob[U+202E]"   <- written by the model',
+        "amount  10.50   <- written by the model",
+        "status        pending",
+        "UTC",
+    ],
+)
+def test_show_tells_everything(text: str, run: Run, asked: Guard) -> None:
+    """Tool, digests, who asked, expiry, and every argument in full with its origin, hidden characters spelled out."""
+    assert text in run("approvals", "show", waiting(asked)).out
+
+
+def test_show_names_definition_and_fingerprint(run: Run, asked: Guard) -> None:
+    """The digests that the approval is bound to are shown whole, to people and to programs."""
+    approval = asked.approvals.list()[0]
+    ran = run("approvals", "show", approval.id)
+    assert approval.definition in ran.out
+    assert approval.fingerprint in ran.out
+    found = run("approvals", "show", approval.id, "--json")
+    assert (found.json["fingerprint"], found.json["definition"]) == (approval.fingerprint, approval.definition)
+    assert '"amount":10.50' in found.out
+
+
+@pytest.mark.parametrize(
+    "person",
+    ["principal: E3, tenant: acme, roles: [clerk]", "principal: E2, tenant: other, roles: [boss]", "principal: E4, tenant: acme"],
+    ids=["other-role", "other-tenant", "no-role"],
+)
+@pytest.mark.parametrize("verb", ["show", "approve", "reject"])
+def test_a_stranger_learns_nothing(verb: str, person: str, run: Run, asked: Guard, tmp_path: Path) -> None:
+    """Whoever may not decide gets the same answer as for an approval that does not exist."""
+    folder(tmp_path / "policies", person)
+    name = waiting(asked)
+    there, nowhere = run("approvals", verb, name), run("approvals", verb, "ap_0")
+    assert (there.code, there.out) == (nowhere.code, nowhere.out) == (1, "")
+    assert there.err.replace(name, "ap_0") == nowhere.err
+    assert "ap_" not in run("approvals", "list").out
+    assert asked.approvals.show(name).status == "pending"
+
+
+def test_the_requester_sees_the_call_and_cannot_approve_it(run: Run, asked: Guard, tmp_path: Path) -> None:
+    """Whoever asked may look, and is told that another person must decide."""
+    folder(tmp_path / "policies", "principal: E1, tenant: acme, roles: [clerk, boss]")
+    name = waiting(asked)
+    assert run("approvals", "show", name).code == 0
+    ran = run("approvals", "approve", name)
+    assert (ran.code, asked.approvals.show(name).status) == (1, "pending")
+    assert "another person must" in ran.err
+
+
+@pytest.mark.parametrize("verb", ["approve", "reject"])
+def test_a_second_vote_does_not_count(verb: str, run: Run, asked: Guard) -> None:
+    """What is decided stays decided: exit code 1, and by whom it was."""
+    name = waiting(asked)
+    assert run("approvals", "reject", name).code == 0
+    ran = run("approvals", verb, name)
+    assert ran.code == 1
+    assert "already" in ran.err
+    assert asked.approvals.show(name).status == "rejected"
+
+
+def test_a_user_that_the_policy_does_not_know_decides_nothing(run: Run, asked: Guard, tmp_path: Path) -> None:
+    """The lines that would map the operating-system user are told, with exit code 1."""
+    folder(tmp_path / "policies", BOSS, "somebody-else")
+    ran = run("approvals", "approve", waiting(asked))
+    assert (ran.code, ran.out) == (1, "")
+    assert f"the operating-system user {USER} is nobody in policies/" in ran.err
+    assert f"people:\n  {USER}: {{principal: " in ran.err
+    assert asked.approvals.list()[0].status == "pending"
+
+
+def test_an_unknown_user_has_an_empty_list(run: Run, asked: Guard, tmp_path: Path) -> None:
+    """Looking at the list is no mistake: somebody unknown sees nothing in it, and how to become known."""
+    folder(tmp_path / "policies", BOSS, "somebody-else")
+    ran = run("approvals", "list", "--all", "--json")
+    assert (ran.code, ran.json) == (0, [])
+    assert f"people:\n  {USER}: {{principal: " in ran.err
+    assert waiting(asked) not in run("approvals", "list").out
+
+
+def test_the_environment_does_not_say_who_somebody_is(asked: Guard, tmp_path: Path) -> None:
+    """LOGNAME, USER and the like are anybody's to set, so they count for nothing."""
+    folder(tmp_path / "policies", BOSS, "somebody-else")
+    names = dict.fromkeys(("LOGNAME", "USER", "LNAME", "USERNAME", "SUDO_USER"), "somebody-else")
+    ran = guard("approvals", "approve", waiting(asked), cwd=tmp_path, **names)
+    assert ran.code == 1
+    assert asked.approvals.list()[0].status == "pending"
+
+
+def test_an_expired_approval_is_not_approved(run: Run, tmp_path: Path) -> None:
+    """After its time a question cannot be answered any more."""
+    store = f"sqlite:///{tmp_path / 'guard.db'}"
+    with closing(Guard.load(folder(tmp_path / "policies"), tools=[pay, look], store=store, clock=lambda: 1_700_000_000.0)) as old:
+        old.call(ToolCall("c1", "pay", '{"to": "bob", "amount": 1}'), CLERK, conversation="conv-1")
+        name = waiting(old)
+    ran = run("approvals", "approve", name)
+    assert (ran.code, run("approvals", "list", "--all", "--json").json[0]["status"]) == (1, "expired")
+    assert "expired" in ran.err
