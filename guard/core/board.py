@@ -188,7 +188,8 @@ def _alias(board: Board, index: int, valid: ValidCall, twin: CallRow) -> None:
         board.keys[index] = twin.key  # same approval, same budget, one claim
         return
     if twin.status in {"started", "unknown"}:
-        board.put(index, replace(answer.unknown(item.call, item.key, valid.arguments, approval=twin.approval), replayed=True))
+        doubt = answer.unknown(item.call, item.key, valid.arguments, approval=twin.approval)
+        board.put(index, replace(doubt, replayed=True))
         return
     handled_before = item.row is not None and item.row.status == "alias"
     current = board.opened is None or twin.run == board.opened.run

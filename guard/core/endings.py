@@ -14,16 +14,21 @@ from guard.core.model import Allow, CallKey, Outcome, Refusal, ValidCall
 from guard.core.ports import CallRow, Event, Executed
 from guard.core.reasons import Reason
 from guard.core.redact import Shown, redact
-from guard.core.values import copy
+from guard.core.values import copy, digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """How one call ended, and what the ledger and audit keep of it."""
 
-    outcome: Outcome | None = None
-    rows: tuple[CallRow, ...] = ()
-    events: tuple[Event, ...] = ()
+    outcome: Outcome
+    rows: tuple[CallRow, ...]
+    events: tuple[Event, ...]
+
+
+def idempotency(valid: ValidCall, key: CallKey) -> str:
+    """The guard's own key for this call: the same at every attempt, another for every other call, never the model's."""
+    return digest("guard-idempotency-v1", valid.fingerprint, key.ref.branch, str(key.turn), str(key.position), key.key)
 
 
 def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
@@ -81,7 +86,7 @@ def _finished(valid: ValidCall, key: CallKey, ran: Executed, shown: Shown, spent
     says_so = isinstance(ran.value, dict) and ran.value.get("ok") is False and valid.tool.result.keep is None
     if ran.failed and not says_so:
         words = content if isinstance(content, str) else " ".join(block for block in content if isinstance(block, str))
-        return answer.failed(valid, key, Reason.TOOL_FAILED, "" if shown.dropped else words, approval=spent)
+        return answer.failed(valid, key, Reason.TOOL_FAILED, "" if shown.empty else words, approval=spent)
     return answer.shown(valid, key, content, failed=ran.failed, approval=spent)
 
 
@@ -89,8 +94,8 @@ def _labels(shown: Shown) -> tuple[str, ...]:
     return (*shown.hidden, *(("cut",) if shown.cut else ()), *(("keep matched nothing",) if shown.dropped else ()))
 
 
-def share(board: Board) -> Ended | None:
-    """Give every follower its leader's outcome."""
+def share(board: Board) -> tuple[list[CallRow], list[Event]]:
+    """Give every follower its leader's outcome; the rows and events that say so."""
     rows: list[CallRow] = []
     events: list[Event] = []
     for index, leader in followers(board.states):
@@ -99,4 +104,4 @@ def share(board: Board) -> Ended | None:
             board.states[index] = outcome = at(replace(found, call_id=item.call.id, replayed=True), item.key)
             rows.append(row_of(board, index, outcome, "alias"))
             events.append(audit.delivered(item.key, item.call, outcome))
-    return Ended(rows=tuple(rows), events=tuple(events)) if rows else None
+    return rows, events

@@ -7,7 +7,7 @@ rules; imports no room.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
@@ -47,10 +47,15 @@ class Session:
     def __post_init__(self) -> None:
         if not isinstance(self.principal, str) or not self.principal:
             raise ValueError("a session needs a principal: the id of the signed-in person, a non-empty text")
+        if not isinstance(self.tenant, str) or not self.tenant:
+            raise ValueError("a session needs a tenant: a non-empty text, or leave it out for the default one")
         given: object = self.roles
         if isinstance(given, str):
             raise ValueError(f"roles is a tuple of names; write roles=({given!r},)")
-        object.__setattr__(self, "roles", tuple(self.roles))
+        roles = tuple(given) if isinstance(given, Iterable) else (given,)
+        if not all(isinstance(role, str) for role in roles):
+            raise ValueError("roles is a tuple of names, each a text")
+        object.__setattr__(self, "roles", roles)
         object.__setattr__(self, "attributes", MappingProxyType({key: copy(value) for key, value in self.attributes.items()}))
 
     def facts(self) -> dict[str, Json]:

@@ -21,7 +21,7 @@ from guard.core.approve import approve, proposal
 from guard.core.authorize import authorize, lookups
 from guard.core.bind import bind
 from guard.core.board import Board, Context, Item, adopt, at, conclude, recall, replayed, row_of, same_content
-from guard.core.endings import Ended, ended, share
+from guard.core.endings import Ended, ended, idempotency, share
 from guard.core.ground import ground, needs
 from guard.core.limit import charges, exceeded, exhausted, priced
 from guard.core.model import (
@@ -39,7 +39,6 @@ from guard.core.model import (
 from guard.core.parse import Names, parse
 from guard.core.reasons import Reason
 from guard.core.validate import validate
-from guard.core.values import digest
 from guard.errors import StoreError
 
 
@@ -222,8 +221,7 @@ def _look_all(board: Board, waiting: list[int]) -> p.Flow[list[tuple[int, Ended]
             found.append((yield from _look(board, index, allow)))
     looked = [(index, one) for (index, _), one in zip(allowed, found, strict=True)]
     for index, one in looked:
-        if one.outcome is not None:
-            board.states[index] = one.outcome
+        board.states[index] = one.outcome
     return looked
 
 
@@ -237,10 +235,9 @@ def _act(board: Board, index: int, allow: Allow) -> p.Flow[Outcome]:
     item, key, call = board.items[index], board.keys[index], allow.call
     spent = allow.approval.id if allow.approval else None
     row = replace(row_of(board, index, None, "started", key), approval=spent)
+    event = audit.began(key, call, spent, board.context.policy.version)
     try:
-        won = yield from p.ask(
-            p.Claim(row=row, approval=spent, event=audit.began(key, call, spent, board.context.policy.version))
-        )
+        won = yield from p.ask(p.Claim(row=row, approval=spent, event=event))
     except StoreError:
         return (yield from _refuse_late(board, index, Reason.STORE_UNAVAILABLE))
     except p.HaltedError:
@@ -252,17 +249,18 @@ def _act(board: Board, index: int, allow: Allow) -> p.Flow[Outcome]:
     if isinstance(won, p.Replay | p.InDoubt):
         return answer.unknown(item.call, item.key, won.row.arguments, approval=won.row.approval)
     end = ended(board, index, allow, (yield from _run(board, index, allow)))
+    mine = tuple(replace(row, at=won.at) for row in end.rows)  # tells the store that the one who took the call says this
     try:
-        yield from p.ask(p.Finish(rows=end.rows, events=end.events))
+        yield from p.ask(p.Finish(rows=mine, events=end.events))
     except StoreError:
-        end = Ended()
-    lost = "Its outcome could not be recorded."
-    return end.outcome or answer.unknown(item.call, item.key, call.valid.arguments, lost, spent)
+        lost = "Its outcome could not be recorded."
+        return answer.unknown(item.call, item.key, call.valid.arguments, lost, spent)
+    return end.outcome
 
 
 def _run(board: Board, index: int, allow: Allow) -> p.Flow[p.Executed]:
     valid, key = allow.call.valid, board.keys[index]
-    again = digest("guard-idempotency-v1", valid.fingerprint, key.ref.branch, str(key.turn), str(key.position), key.key)
+    again = idempotency(valid, key) if valid.tool.acts else valid.fingerprint
     command = p.Execute(tool=valid.tool, arguments=valid.arguments, canonical=valid.canonical, key=key, idempotency_key=again)
     try:
         return (yield from p.ask(command))
@@ -275,25 +273,22 @@ def _refuse_late(board: Board, index: int, reason: Reason) -> p.Flow[Outcome]:
     item = board.items[index]
     refusal = Refusal(reason=reason)
     outcome = answer.refused(item.call, item.key, refusal, board.arguments(index), board.context.redactor)
+    event = audit.ended(item.key, item.call, outcome)
     with suppress(StoreError):
-        yield from p.ask(
-            p.Finish(rows=(row_of(board, index, outcome, "refused"),), events=(audit.ended(item.key, item.call, outcome),))
-        )
+        yield from p.ask(p.Finish(rows=(row_of(board, index, outcome, "refused"),), events=(event,)))
     return outcome
 
 
 def _close(board: Board, looked: list[tuple[int, Ended]]) -> p.Flow[None]:
     """Record the look-ups of the turn in one transaction. What cannot be recorded is not handed out."""
-    shared = share(board)
-    ends = [one for _, one in looked] + ([shared] if shared else [])
-    if not ends:
+    rows, events = share(board)
+    for _, one in looked:
+        rows += one.rows
+        events += one.events
+    if not rows:
         return
     try:
-        yield from p.ask(
-            p.Finish(
-                rows=tuple(row for one in ends for row in one.rows), events=tuple(event for one in ends for event in one.events)
-            )
-        )
+        yield from p.ask(p.Finish(rows=tuple(rows), events=tuple(events)))
     except StoreError:
         for index, _ in looked:
             last = board.last[index]

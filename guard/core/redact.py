@@ -29,6 +29,7 @@ class Shown:
     content: Content
     hidden: tuple[str, ...] = ()
     cut: bool = False
+    empty: bool = False  # nothing is shown: the content only says so
     dropped: bool = False  # `keep` left nothing of a result that was not empty
 
 
@@ -40,10 +41,10 @@ def redact(ran: Executed, tool: Tool, redactor: Redactor) -> Shown:
     fields = None if said else tool.result.keep
     if ran.content is not None and isinstance(value, str) and fields is None:  # the blocks say everything
         blocks = [_block(block, tool, redactor, kinds) for block in ran.content]
-        return Shown(content=tuple(blocks) if blocks else _nothing(tool), hidden=tuple(sorted(kinds)))
+        return Shown(content=tuple(blocks) or _nothing(tool), hidden=tuple(sorted(kinds)), empty=not blocks)
     kept = value if fields is None else keep(value, fields)
     if _is_empty(kept):
-        return Shown(content=_nothing(tool), dropped=not _is_empty(value))
+        return Shown(content=_nothing(tool), empty=True, dropped=not _is_empty(value))
     if isinstance(kept, str):
         text, cut = _text(kept, tool, redactor, kinds)
     else:

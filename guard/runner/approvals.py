@@ -59,10 +59,13 @@ class Approvals:
     def entitled(self, approval: Approval, approver: Session) -> bool:
         """Whether the policy in force lets this person decide about the approval. Says nothing about its status."""
         authorizer = self._guard.policy.authorizer
-        roles = authorizer.roles(approver)
+        try:
+            roles = authorizer.roles(approver)
+            verdict = authorizer.decide(approver, approval.tool, "approve")
+        except Exception:  # noqa: BLE001 - a policy that cannot be evaluated entitles nobody
+            return False
         if not may_decide(approval, approver.principal, approver.tenant, roles):
             return False
-        verdict = authorizer.decide(approver, approval.tool, "approve")
         own = approver.principal == approval.requester
         return not verdict.denied and (own or verdict.allowed)
 

@@ -1,0 +1,133 @@
+"""The chain: how an audit record is sealed behind the one before, and how stored records are checked.
+
+`hash` is SHA-256 over `guard-audit-v1`, a zero byte, chain (with its length), seq, prev and body (with its length); lengths and seq are 8
+bytes, big-endian; chain is its decimal digits; prev is 32 bytes, zeros before the first record. Checking reads the stored bytes and never
+writes JSON again. It finds changed, missing, added and reordered records; it cannot find that the newest ones were cut off. May not
+read clocks or files. Comes after values and before every store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from guard.core.ports import Event, Sealed
+from guard.core.values import encode
+from guard.errors import StoreError
+
+GENESIS = "0" * 64
+"""`prev` of the first record."""
+
+_OWN = frozenset({"v", "id", "ts", "chain", "seq", "prev", "hash"})
+_LONE = re.compile("[\ud800-\udfff]")
+_sha256 = hashlib.sha256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """What a check found: how many records held, and where and why the first one did not."""
+
+    ok: bool
+    records: int
+    first_bad_seq: int | None = None
+    why: str = ""
+
+
+def storable(text: str) -> str:
+    """JSON text that UTF-8 can hold: half a surrogate pair, which only JSON escapes can write, becomes that escape again."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _LONE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+    return text
+
+
+def seal(event: Event, *, chain: int, seq: int, prev: str, ts: str, record_id: str) -> Sealed:
+    """Write the body of `event` and seal it. See `write`."""
+    own, body = write(event, chain, seq, prev, (ts, record_id))
+    return Sealed(chain=chain, seq=seq, prev=prev, hash=own, body=body)
+
+
+def write(event: Event, chain: int, seq: int, prev: str, stamp: tuple[str, str]) -> tuple[str, str]:
+    """Hash and body of the record of `event`; `stamp` is its time text and id.
+
+    Raises ValueError when the event lacks `kind` or holds a field that the store writes, StoreError when it is not JSON.
+    """
+    text = event if isinstance(event, str) else _members(event)
+    ts, name = stamp
+    body = f'{{"v":1,"id":"{name}","ts":"{ts}","chain":{chain},"seq":{seq},{text}}}'
+    try:
+        data = body.encode()
+    except UnicodeEncodeError:
+        body = storable(body)
+        data = body.encode()
+    return _hash(chain, seq, prev, data), body
+
+
+def _members(event: dict[str, Any]) -> str:
+    """The JSON text of the members of an event, without the braces."""
+    if "kind" not in event or not _OWN.isdisjoint(event):
+        raise ValueError("an event holds `kind` and none of the fields that the store writes: " + ", ".join(sorted(_OWN)))
+    try:
+        return encode(event)[1:-1]
+    except (ValueError, TypeError, RecursionError):
+        raise StoreError("an event cannot be written as JSON") from None
+
+
+def _hash(chain: int, seq: int, prev: str, body: bytes) -> str:
+    name = b"%d" % chain
+    head = b"guard-audit-v1\0%b%b%b%b%b" % (
+        len(name).to_bytes(8),
+        name,
+        seq.to_bytes(8),
+        bytes.fromhex(prev),
+        len(body).to_bytes(8),
+    )
+    return _sha256(head + body).hexdigest()
+
+
+def verify(records: Iterable[Sealed], *, after: Sealed | None = None) -> Verified:
+    """Check the records of one chain in the order given, from its beginning or behind `after` (which is taken as true)."""
+    last, good = after, 0
+    for record in records:
+        why = _wrong(record, last)
+        if why:
+            return Verified(ok=False, records=good, first_bad_seq=record.seq, why=why)
+        last, good = record, good + 1
+    return Verified(ok=True, records=good)
+
+
+def _wrong(record: Sealed, last: Sealed | None) -> str:
+    if last is not None and record.chain != last.chain:
+        return "the record is of another chain"
+    expected = 1 if last is None else last.seq + 1
+    if record.seq != expected:
+        return f"the record stands where number {expected} must stand"
+    if record.prev != (GENESIS if last is None else last.hash):
+        return "the record does not follow the one before it"
+    return _changed(record)
+
+
+def _changed(record: Sealed) -> str:
+    try:
+        true = _hash(record.chain, record.seq, record.prev, record.body.encode())
+        fields: Any = json.loads(record.body)
+    except (ValueError, AttributeError, OverflowError, RecursionError):
+        return "the record cannot be read"
+    if true != record.hash:
+        return "the record was changed"
+    return "" if _copies_agree(record, fields) else "the record's columns differ from its body"
+
+
+def _copies_agree(record: Sealed, fields: Any) -> bool:
+    return (
+        isinstance(fields, dict)
+        and fields.get("v") == 1
+        and fields.get("chain") == record.chain
+        and fields.get("seq") == record.seq
+        and isinstance(fields.get("kind"), str)
+    )

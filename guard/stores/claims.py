@@ -1,0 +1,151 @@
+"""Claims: who may run a call, and what becomes of its row afterwards.
+
+A call is taken once, by an insert with a unique key, in the transaction that spends its approval. A finished row stays as it is, except that
+a late truth settles an unknown one. Shared by every store; may only ask the tables. Comes after `approvals` and before `ledger`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from guard.core.model import Approval
+from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Replay, Won
+from guard.core.reasons import Reason
+from guard.stores.approvals import LIVE, look
+from guard.stores.budgets import release
+from guard.stores.tables import Asked, Home, Place, Tables, home_of, own, owned
+
+OPEN_ENDED = frozenset({"started", "unknown"})
+FINISHED = frozenset({"done", "failed"})
+LEDGER = frozenset({"done", "started", "unknown", "held"})
+"""What a ledger or a search for twins looks at: calls that ran, may have run, or may run yet."""
+
+_DONE = frozenset({"done"})
+_TAKEN = OPEN_ENDED | FINISHED
+_NEVER_RAN = frozenset({Reason.INTERRUPTED, Reason.STORE_UNAVAILABLE, Reason.INTERNAL_ERROR})
+"""Why a call that was taken may be refused after all: it could not be started. Every other refusal was decided before the call was taken."""
+_RELEASING = frozenset({"refused", "failed"})
+
+
+def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event]) -> None:
+    """Write rows and events. See Record and Finish."""
+    owned(tables, [row.key.ref for row in rows])
+    for event in events:
+        tables.append(event)
+    for row in rows:
+        _put(tables, row)
+
+
+def _put(tables: Tables, row: CallRow) -> None:
+    home, place = home_of(row.key.ref), (row.key.turn, row.key.position)
+    kept = merged(tables.row(home, place), row)
+    if kept is None:
+        return
+    tables.put(kept)
+    if kept is row and row.status in _RELEASING:
+        release(tables, home, place, sums_only=row.status == "failed")
+
+
+def merged(old: CallRow | None, new: CallRow) -> CallRow | None:
+    """The row to write when `new` arrives over `old`; None when `old` stays as it is."""
+    if old is None:
+        return new
+    if old.status in _TAKEN and not _ends(old, new):
+        return replace(old, settled=True) if new.settled and not old.settled else None
+    return new
+
+
+def _ends(old: CallRow, new: CallRow) -> bool:
+    """Whether `new` says how the taken call `old` ended. What another walk of the same place says does not."""
+    if old.status in FINISHED or old.fingerprint != new.fingerprint:
+        return False
+    if new.status in FINISHED:
+        return True
+    if old.status == "unknown":
+        return False
+    mine = new.at == old.at  # said by the one who took it
+    never_ran = mine and new.status == "refused" and new.outcome is not None and new.outcome.reason in _NEVER_RAN
+    return new.status in OPEN_ENDED or never_ran
+
+
+def claim(tables: Tables, command: Claim) -> ClaimAnswer:
+    """Take the call, or say who has it. See Claim."""
+    row = command.row
+    tables.check(command.event)
+    home, place = own(tables, row.key.ref), (row.key.turn, row.key.position)
+    known = _same_key(tables, home, place, row) or _same_content(tables, home, row)
+    if known is not None:
+        return known
+    spent = None if command.approval is None else _spend(tables, command, command.approval)
+    if isinstance(spent, Conflict):
+        return spent
+    started = replace(row, status="started", at=tables.now)
+    if not tables.claim(started, command.approval):
+        return InDoubt(row=started)
+    tables.append(command.event)
+    tables.put(started)
+    if spent is not None:
+        tables.close_asked(spent)
+    return Won(at=tables.now)
+
+
+def _same_key(tables: Tables, home: Home, place: Place, row: CallRow) -> ClaimAnswer | None:
+    old = tables.row(home, place)
+    taken = tables.claimed(home, place)
+    if old is None:
+        return InDoubt(row=row) if taken else None
+    if old.fingerprint and old.fingerprint != row.fingerprint:
+        return Conflict(why="the call key was used before with other content")
+    if old.status in OPEN_ENDED:
+        return InDoubt(row=old)
+    if old.status in FINISHED:
+        return Replay(row=old)
+    if taken:  # taken before, and then found not to have run: its recorded answer stands, it is not taken twice
+        return InDoubt(row=old) if old.outcome is None else Replay(row=old)
+    return None
+
+
+def _same_content(tables: Tables, home: Home, row: CallRow) -> ClaimAnswer | None:
+    if not row.fingerprint:
+        return None
+    open_ended = tables.alike(home, row.fingerprint, OPEN_ENDED)
+    if open_ended is not None:
+        return InDoubt(row=open_ended)
+    done = None if row.repeat else tables.alike(home, row.fingerprint, _DONE, run=row.run)
+    return None if done is None else Replay(row=done)
+
+
+def _spend(tables: Tables, command: Claim, approval_id: str) -> Asked | Conflict:
+    """The approval, spent; or why it cannot be."""
+    asked = tables.asked(approval_id)
+    if asked is None:
+        return _conflict("there is no such approval")
+    asked = look(tables, asked)
+    why = _mismatch(asked.approval, command.row)
+    if why:
+        return _conflict(why)
+    if _contradicted(tables, asked.approval, command.row):
+        return _conflict("another approval is open for the same call with other content")
+    return replace(asked, approval=replace(asked.approval, status="consumed"))
+
+
+def _mismatch(approval: Approval, row: CallRow) -> str:
+    if approval.status != "approved":
+        return f"the approval is {approval.status}"
+    if approval.fingerprint != row.fingerprint:
+        return "the approval is for other content"
+    if (approval.tenant, approval.conversation) != home_of(row.key.ref):
+        return "the approval is for another conversation"
+    return ""
+
+
+def _contradicted(tables: Tables, approval: Approval, row: CallRow) -> bool:
+    home = home_of(row.key.ref)
+    places = {(row.key.turn, row.key.position), (approval.turn, approval.position)}
+    live = [look(tables, asked).approval for place in sorted(places) for asked in tables.alive(home, place)]
+    return any(other.status in LIVE and other.fingerprint != row.fingerprint for other in live)
+
+
+def _conflict(why: str) -> Conflict:
+    return Conflict(why=why, approval=True)

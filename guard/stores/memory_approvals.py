@@ -1,0 +1,72 @@
+"""The part of the memory store that keeps approvals and votes. Holds no rule. Comes after `tables` and before `memory`."""
+
+from __future__ import annotations
+
+from guard.stores.approvals import LIVE, is_due
+from guard.stores.tables import Asked, Home, Place, Wanted
+
+
+class MemoryApprovals:
+    """Approvals and votes in dicts."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._asked: dict[str, Asked] = {}
+        self._about: dict[Home, list[str]] = {}
+        self._votes: list[tuple[str, str, str, str | None, float]] = []
+
+    def asked(self, approval_id: str) -> Asked | None:
+        """One approval."""
+        return self._asked.get(approval_id)
+
+    def alive(self, home: Home, place: Place) -> tuple[Asked, ...]:
+        """Live approvals of one call."""
+        return tuple(
+            asked
+            for asked in self._at(home)
+            if asked.approval.status in LIVE and (asked.approval.turn, asked.approval.position) == place
+        )
+
+    def about(self, home: Home, fingerprint: str) -> tuple[Asked, ...]:
+        """Approvals for a fingerprint."""
+        return tuple(asked for asked in self._at(home) if asked.approval.fingerprint == fingerprint)
+
+    def _at(self, home: Home) -> list[Asked]:
+        names = self._about.get(home, ())
+        return sorted((self._asked[name] for name in names), key=_age)
+
+    def asked_in(self, home: Home, run: int) -> tuple[Asked, ...]:
+        """Approvals of a run."""
+        return tuple(asked for asked in self._at(home) if asked.run == run) if home in self._about else ()
+
+    def listed(self, wanted: Wanted) -> tuple[Asked, ...]:
+        """Approvals that meet every field."""
+        return tuple(sorted((asked for asked in self._asked.values() if _meets(asked, wanted)), key=_age))
+
+    def open(self, asked: Asked) -> None:
+        """Add an approval."""
+        approval = asked.approval
+        self._asked[approval.id] = asked
+        self._about.setdefault((approval.tenant, approval.conversation), []).append(approval.id)
+
+    def close_asked(self, asked: Asked) -> None:
+        """Keep a new status."""
+        self._asked[asked.approval.id] = asked
+
+    def vote(self, approval_id: str, status: str, by: str, reason: str | None) -> None:
+        """Add a vote."""
+        self._votes.append((approval_id, status, by, reason, self.now))
+
+
+def _age(asked: Asked) -> tuple[float, str]:
+    return asked.approval.requested_at, asked.approval.id
+
+
+def _meets(asked: Asked, wanted: Wanted) -> bool:
+    approval = asked.approval
+    return (
+        wanted.tenant in (None, approval.tenant)
+        and wanted.conversation in (None, approval.conversation)
+        and wanted.status in (None, approval.status)
+        and (wanted.due is None or is_due(asked, wanted.due))
+    )

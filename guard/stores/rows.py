@@ -1,0 +1,245 @@
+"""Rows: conversations, calls and approvals as columns and back, raw values kept apart from everything else.
+
+Raw values go into one payload text each: what the model proposed (its call id and tool name included), the final arguments, the raw result,
+the reason of a vote. The other columns hold ids, digests and what may be shown. Numbers come back as `int` or `Decimal`, whatever they
+were. May not touch a database. Comes before `sqlite`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from functools import wraps
+from typing import Any, TypeAlias, TypeVar
+
+from guard.core.model import Approval, CallKey, Content, ConversationRef, Evidence, Image, Outcome, ToolCall
+from guard.core.ports import CallRow
+from guard.core.reasons import Reason
+from guard.core.values import Json, encode
+from guard.errors import StoreError
+from guard.stores.chain import storable
+from guard.stores.claims import LEDGER
+from guard.stores.tables import Asked, Home, Talk
+
+Columns: TypeAlias = tuple[Any, ...]
+
+_decode = json.JSONDecoder(parse_float=Decimal).decode
+
+
+def dump(value: Json) -> str:
+    """JSON text that a text column can hold. Raises StoreError where `value` is not JSON."""
+    try:
+        return storable(encode(value))
+    except (ValueError, TypeError, RecursionError):
+        raise StoreError("a value cannot be written as JSON") from None
+
+
+_T = TypeVar("_T")
+
+
+def _whole(read: Callable[..., _T]) -> Callable[..., _T]:
+    """Turn whatever `read` stumbles over into a StoreError: what is stored was written by this file, so it was damaged since."""
+
+    @wraps(read)
+    def safely(*given: Any) -> _T:
+        try:
+            return read(*given)
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError):
+            raise StoreError("a stored value cannot be read: the database is damaged") from None
+
+    return safely
+
+
+@_whole
+def load(text: str) -> Json:
+    """What `dump` wrote. Raises StoreError where the stored text is damaged."""
+    return _decode(text)
+
+
+@_whole
+def number(text: str) -> Decimal:
+    """A stored Decimal."""
+    return Decimal(text)
+
+
+@_whole
+def talk_row(home: Home, columns: Columns) -> Talk:
+    """Counters from the columns of `sql.TALK`."""
+    principal, turns, words, run, started, steps, tokens, cost, known, total_tokens, total_cost = columns
+    return Talk(
+        home=home,
+        principal=principal,
+        turns=turns,
+        words=words,
+        run=run,
+        started=started,
+        steps=steps,
+        tokens=tokens,
+        cost=None if cost is None else Decimal(cost),
+        known=bool(known),
+        total_tokens=total_tokens,
+        total_cost=None if total_cost is None else Decimal(total_cost),
+    )
+
+
+def talk_columns(talk: Talk) -> Columns:
+    """The columns of `sql.SAVE`, without the id."""
+    counts = (talk.turns, talk.words, talk.run, talk.started, talk.steps, talk.tokens)
+    return *counts, _digits(talk.cost), talk.known, talk.total_tokens, _digits(talk.total_cost)
+
+
+def _digits(value: Decimal | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def call_payload(row: CallRow) -> str:
+    """The raw values of a call."""
+    outcome = row.outcome
+    told: Json = None
+    if outcome is not None:
+        same = outcome.arguments is row.arguments
+        told = [outcome.call_id, outcome.tool, same, None if same else outcome.arguments]
+    return dump([row.call.id, row.call.tool, row.call.arguments, row.arguments, row.value, told])
+
+
+def call_columns(row: CallRow, conversation: str, payload: str) -> Columns:
+    """The columns of `sql.PUT`."""
+    key = row.key
+    return (
+        conversation,
+        key.turn,
+        key.position,
+        key.ref.branch,
+        key.key,
+        row.status,
+        row.kind,
+        row.call.tool if row.status in LEDGER else None,  # a refused call's tool is whatever the model wrote
+        row.fingerprint,
+        row.run,
+        row.repeat,
+        row.settled,
+        row.at,
+        row.approval,
+        dump(sorted(row.owned)),
+        dump([[item.turn, item.position] for item in row.evidence]),
+        None if row.outcome is None else _outcome_text(row.outcome),
+        payload,
+    )
+
+
+def _outcome_text(outcome: Outcome) -> str:
+    content: Json = outcome.content
+    if not isinstance(content, str):
+        content = [block if isinstance(block, str) else [block.data, block.media_type] for block in outcome.content]
+    reason = None if outcome.reason is None else outcome.reason.value
+    place = [outcome.turn, outcome.position]
+    return dump([outcome.status, reason, content, outcome.replayed, outcome.approval, *place])
+
+
+@_whole
+def call_row(columns: Columns) -> CallRow:
+    """A call from the columns of `sql.CALL`."""
+    turn, position, branch, name, status, kind, fingerprint, run, again, settled, at, approval, *rest = columns
+    owned, evidence, outcome, body, tenant, conversation, principal = rest
+    call_id, tool, proposed, arguments, value, told = load(body)
+    ref = ConversationRef(tenant=tenant, principal=principal, conversation=conversation, branch=branch)
+    return CallRow(
+        key=CallKey(ref, turn, position, name),
+        call=ToolCall(call_id, tool, proposed),
+        status=status,
+        kind=kind,
+        fingerprint=fingerprint,
+        arguments=arguments,
+        owned=frozenset(load(owned)),
+        evidence=tuple(Evidence(turn=a, position=b) for a, b in load(evidence)),
+        approval=approval,
+        value=value,
+        outcome=None if outcome is None else _outcome(load(outcome), told, arguments),
+        run=run,
+        repeat=bool(again),
+        settled=bool(settled),
+        at=at,
+    )
+
+
+def _outcome(shown: Json, told: Json, arguments: Json) -> Outcome:
+    status, reason, content, replayed, approval, turn, position = shown
+    call_id, tool, same, other = told
+    return Outcome(
+        call_id=call_id,
+        tool=tool,
+        status=status,
+        reason=None if reason is None else Reason(reason),
+        arguments=arguments if same else other,
+        content=_content(content),
+        replayed=replayed,
+        approval=approval,
+        turn=turn,
+        position=position,
+    )
+
+
+def _content(stored: Json) -> Content:
+    if isinstance(stored, str):
+        return stored
+    return tuple(block if isinstance(block, str) else Image(data=block[0], media_type=block[1]) for block in stored)
+
+
+_DETAIL = ("tool", "definition", "kind", "origins", "show", "requester", "by", "by_self", "policy")
+_TUPLES = ("show", "by")
+
+
+def approval_payload(approval: Approval) -> str:
+    """The raw values of an approval: arguments, the provider's call id, the reason of the vote."""
+    return dump([approval.arguments, approval.call_id, approval.reason])
+
+
+def approval_columns(asked: Asked, conversation: str, payload: str) -> Columns:
+    """The columns of `sql.OPEN`."""
+    approval = asked.approval
+    return (
+        approval.id,
+        conversation,
+        approval.fingerprint,
+        approval.status,
+        asked.run,
+        asked.decided_run,
+        approval.branch,
+        approval.turn,
+        approval.position,
+        approval.requested_at,
+        approval.expires_at,
+        approval.decided_at,
+        approval.decided_by,
+        dump({name: getattr(approval, name) for name in _DETAIL}),
+        payload,
+    )
+
+
+@_whole
+def asked_row(columns: Columns) -> Asked:
+    """An approval from the columns of `sql.ASKED`."""
+    name, fingerprint, status, run, decided_run, branch, turn, position, requested_at, expires_at, *rest = columns
+    decided_at, decided_by, detail, body, tenant, conversation = rest
+    arguments, call_id, reason = load(body)
+    fields: dict[str, Any] = {key: tuple(value) if key in _TUPLES else value for key, value in load(detail).items()}
+    approval = Approval(
+        id=name,
+        fingerprint=fingerprint,
+        status=status,
+        arguments=arguments,
+        tenant=tenant,
+        conversation=conversation,
+        branch=branch,
+        turn=turn,
+        position=position,
+        call_id=call_id,
+        requested_at=requested_at,
+        expires_at=expires_at,
+        decided_by=decided_by,
+        decided_at=decided_at,
+        reason=reason,
+        **fields,
+    )
+    return Asked(approval=approval, run=run, decided_run=decided_run)

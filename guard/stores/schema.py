@@ -1,0 +1,71 @@
+"""The schema: numbered steps that take a database from nothing to today, and the place where SQL dialects differ.
+
+A step is never changed once published; a later version adds one. Only `payloads` holds raw values (final arguments, results, proposals, the
+user's words, reasons of votes); every other table holds ids, digests, counters and redacted copies. Comes before `sqlite`.
+"""
+
+from __future__ import annotations
+
+_FIRST = (
+    """CREATE TABLE payloads (id TEXT PRIMARY KEY, kind TEXT NOT NULL, body TEXT NOT NULL)""",
+    """CREATE TABLE conversations (
+        id TEXT PRIMARY KEY, tenant TEXT NOT NULL, conversation TEXT NOT NULL, principal TEXT NOT NULL,
+        turns INTEGER NOT NULL, words INTEGER NOT NULL, run INTEGER NOT NULL, started DOUBLE PRECISION,
+        steps INTEGER NOT NULL, tokens BIGINT NOT NULL, cost TEXT, known INTEGER NOT NULL,
+        total_tokens BIGINT NOT NULL, total_cost TEXT,
+        UNIQUE (tenant, conversation))""",
+    """CREATE TABLE words (
+        conversation TEXT NOT NULL, number INTEGER NOT NULL, at DOUBLE PRECISION NOT NULL, payload TEXT NOT NULL,
+        PRIMARY KEY (conversation, number))""",
+    """CREATE TABLE turns (
+        conversation TEXT NOT NULL, turn INTEGER NOT NULL, branch TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL,
+        run INTEGER NOT NULL, at DOUBLE PRECISION NOT NULL,
+        PRIMARY KEY (conversation, turn))""",
+    """CREATE INDEX turns_name ON turns (conversation, name, branch, turn)""",
+    """CREATE TABLE calls (
+        conversation TEXT NOT NULL, turn INTEGER NOT NULL, position INTEGER NOT NULL, branch TEXT NOT NULL, name TEXT NOT NULL,
+        status TEXT NOT NULL, kind TEXT NOT NULL, tool TEXT, fingerprint TEXT NOT NULL, run INTEGER NOT NULL,
+        again INTEGER NOT NULL, settled INTEGER NOT NULL, at DOUBLE PRECISION NOT NULL, approval TEXT,
+        owned TEXT NOT NULL, evidence TEXT NOT NULL, outcome TEXT, payload TEXT NOT NULL,
+        PRIMARY KEY (conversation, turn, position))""",
+    """CREATE INDEX calls_tool ON calls (conversation, tool, turn, position) WHERE tool IS NOT NULL""",
+    """CREATE INDEX calls_fingerprint ON calls (conversation, fingerprint, turn, position)""",
+    """CREATE TABLE claims (
+        conversation TEXT NOT NULL, turn INTEGER NOT NULL, position INTEGER NOT NULL, fingerprint TEXT NOT NULL,
+        approval TEXT UNIQUE, at DOUBLE PRECISION NOT NULL,
+        PRIMARY KEY (conversation, turn, position))""",
+    """CREATE TABLE budgets (id TEXT PRIMARY KEY, total TEXT NOT NULL)""",
+    """CREATE TABLE draws (
+        conversation TEXT NOT NULL, turn INTEGER NOT NULL, position INTEGER NOT NULL, number INTEGER NOT NULL,
+        budget TEXT NOT NULL, amount TEXT NOT NULL, summed INTEGER NOT NULL,
+        PRIMARY KEY (conversation, turn, position, number))""",
+    """CREATE TABLE approvals (
+        id TEXT PRIMARY KEY, conversation TEXT NOT NULL, fingerprint TEXT NOT NULL, status TEXT NOT NULL,
+        run INTEGER NOT NULL, decided_run INTEGER, branch TEXT NOT NULL, turn INTEGER NOT NULL, position INTEGER NOT NULL,
+        requested_at DOUBLE PRECISION NOT NULL, expires_at DOUBLE PRECISION NOT NULL,
+        decided_at DOUBLE PRECISION, decided_by TEXT, detail TEXT NOT NULL, payload TEXT NOT NULL)""",
+    """CREATE INDEX approvals_fingerprint ON approvals (conversation, fingerprint)""",
+    """CREATE INDEX approvals_status ON approvals (status, expires_at)""",
+    """CREATE TABLE votes (
+        approval TEXT NOT NULL, number INTEGER NOT NULL, status TEXT NOT NULL, voter TEXT NOT NULL, at DOUBLE PRECISION NOT NULL,
+        payload TEXT NOT NULL,
+        PRIMARY KEY (approval, number))""",
+    """CREATE TABLE audit (
+        chain INTEGER NOT NULL, seq INTEGER NOT NULL, prev TEXT NOT NULL, hash TEXT NOT NULL, body TEXT NOT NULL,
+        PRIMARY KEY (chain, seq))""",
+)
+
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST,)
+"""Step n takes a database from version n to n + 1."""
+
+VERSION = len(STEPS)
+
+HAS_VERSION = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'"
+CREATE_VERSION = "CREATE TABLE schema_version (version INTEGER NOT NULL)"
+READ_VERSION = "SELECT MAX(version) FROM schema_version"
+WRITE_VERSION = "INSERT INTO schema_version (version) VALUES (?)"
+
+BEGIN_READ = "BEGIN"
+BEGIN_WRITE = "BEGIN IMMEDIATE"
+PRAGMAS = (("synchronous", "FULL", 2), ("cell_size_check", "ON", 1), ("trusted_schema", "OFF", 0))
+"""(name, value to set, value to read back): claims and approvals must survive a power loss, and a file may be damaged or planted."""

@@ -1,0 +1,96 @@
+"""The SQL of the stores, written once, with `?` for each value. Nothing in here is special to one database. Comes before `sqlite`."""
+
+from __future__ import annotations
+
+OWNER = "SELECT principal FROM conversations WHERE id = ?"
+CREATE = (
+    "INSERT INTO conversations (id, tenant, conversation, principal, turns, words, run, started, steps, tokens, cost, known,"
+    " total_tokens, total_cost) VALUES (?, ?, ?, ?, 0, 0, 0, NULL, 0, 0, '0', 1, 0, '0')"
+)
+TALK = "SELECT principal, turns, words, run, started, steps, tokens, cost, known, total_tokens, total_cost FROM conversations WHERE id = ?"
+SAVE = (
+    "UPDATE conversations SET turns = ?, words = ?, run = ?, started = ?, steps = ?, tokens = ?, cost = ?, known = ?,"
+    " total_tokens = ?, total_cost = ? WHERE id = ?"
+)
+SAY = "INSERT INTO words (conversation, number, at, payload) VALUES (?, ?, ?, ?)"
+WORDS = "SELECT p.body FROM words w JOIN payloads p ON p.id = w.payload WHERE w.conversation = ? ORDER BY w.number"
+
+NEWEST = "SELECT turn, digest, run FROM turns WHERE conversation = ? AND name = '' AND branch = ? ORDER BY turn DESC LIMIT 1"
+KEYED = "SELECT turn, digest, run FROM turns WHERE conversation = ? AND name = ? LIMIT 1"
+COUNT = "SELECT COUNT(*) FROM turns WHERE conversation = ? AND name = '' AND branch = ?"
+COUNT_DIGEST = COUNT + " AND digest = ?"
+NUMBER = "INSERT INTO turns (conversation, turn, branch, name, digest, run, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+PAYLOAD = "INSERT INTO payloads (id, kind, body) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body"
+
+_CALL = (
+    "SELECT c.turn, c.position, c.branch, c.name, c.status, c.kind, c.fingerprint, c.run, c.again, c.settled, c.at, c.approval,"
+    " c.owned, c.evidence, c.outcome, p.body, t.tenant, t.conversation, t.principal"
+    " FROM calls c JOIN payloads p ON p.id = c.payload JOIN conversations t ON t.id = c.conversation WHERE c.conversation = ?"
+)
+_IN_ORDER = " ORDER BY c.turn, c.position"
+CALL = _CALL + " AND c.turn = ? AND c.position = ?"
+CALLS = _CALL + _IN_ORDER
+CALLS_OF_TURN = _CALL + " AND c.turn = ?" + _IN_ORDER
+CALLS_OF_TOOL = _CALL + " AND c.tool = ? AND c.turn < ?" + _IN_ORDER
+_ALIKE = _CALL + " AND c.fingerprint = ? AND c.status IN ({marks})"
+_NEWEST_FIRST = " ORDER BY c.turn DESC, c.position DESC LIMIT 1"
+PUT = (
+    "INSERT INTO calls (conversation, turn, position, branch, name, status, kind, tool, fingerprint, run, again, settled, at, approval,"
+    " owned, evidence, outcome, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (conversation, turn, position) DO UPDATE SET branch = excluded.branch, name = excluded.name,"
+    " status = excluded.status, kind = excluded.kind, tool = excluded.tool, fingerprint = excluded.fingerprint,"
+    " run = excluded.run, again = excluded.again, settled = excluded.settled, at = excluded.at, approval = excluded.approval,"
+    " owned = excluded.owned, evidence = excluded.evidence, outcome = excluded.outcome"
+)
+CLAIMED = "SELECT 1 FROM claims WHERE conversation = ? AND turn = ? AND position = ?"
+CLAIM = "INSERT INTO claims (conversation, turn, position, fingerprint, approval, at) VALUES (?, ?, ?, ?, ?, ?)"
+
+TOTAL = "SELECT total FROM budgets WHERE id = ?"
+SET_TOTAL = "INSERT INTO budgets (id, total) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET total = excluded.total"
+_OF_CALL = " FROM draws WHERE conversation = ? AND turn = ? AND position = ?"
+HOLDS = "SELECT 1" + _OF_CALL + " LIMIT 1"
+DRAWS = "SELECT budget, amount" + _OF_CALL + " AND summed >= ? ORDER BY number"
+DROP = "DELETE" + _OF_CALL + " AND summed >= ?"
+DRAW = "INSERT INTO draws (conversation, turn, position, number, budget, amount, summed) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+_ASKED = (
+    "SELECT a.id, a.fingerprint, a.status, a.run, a.decided_run, a.branch, a.turn, a.position, a.requested_at, a.expires_at,"
+    " a.decided_at, a.decided_by, a.detail, p.body, t.tenant, t.conversation"
+    " FROM approvals a JOIN payloads p ON p.id = a.payload JOIN conversations t ON t.id = a.conversation"
+)
+_OLDEST_FIRST = " ORDER BY a.requested_at, a.id"
+_LIVE = "a.status IN ('pending', 'approved')"
+ASKED = _ASKED + " WHERE a.id = ?"
+ALIVE = _ASKED + " WHERE a.conversation = ? AND a.turn = ? AND a.position = ? AND " + _LIVE + _OLDEST_FIRST
+ABOUT = _ASKED + " WHERE a.conversation = ? AND a.fingerprint = ?" + _OLDEST_FIRST
+ASKED_IN = _ASKED + " WHERE a.conversation = ? AND a.run = ?" + _OLDEST_FIRST
+OPEN = (
+    "INSERT INTO approvals (id, conversation, fingerprint, status, run, decided_run, branch, turn, position, requested_at, expires_at,"
+    " decided_at, decided_by, detail, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+CLOSE_ASKED = "UPDATE approvals SET status = ?, decided_run = ?, decided_at = ?, decided_by = ? WHERE id = ?"
+VOTES = "SELECT COUNT(*) FROM votes WHERE approval = ?"
+VOTE = "INSERT INTO votes (approval, number, status, voter, at, payload) VALUES (?, ?, ?, ?, ?, ?)"
+
+HEAD = "SELECT seq, hash FROM audit WHERE chain = ? ORDER BY seq DESC LIMIT 1"
+APPEND = "INSERT INTO audit (chain, seq, prev, hash, body) VALUES (?, ?, ?, ?, ?)"
+AUDIT = "SELECT chain, seq, prev, hash, body FROM audit WHERE chain = ? AND seq > ? ORDER BY seq LIMIT ?"
+
+_CONDITIONS = {
+    "tenant": "t.tenant = ?",
+    "conversation": "t.conversation = ?",
+    "status": "a.status = ?",
+    "due": _LIVE + " AND a.expires_at <= ?",
+}
+
+
+def alike(statuses: int, *, run: bool) -> str:
+    """The newest call with a fingerprint in one of so many statuses, and in one run when `run`."""
+    return _ALIKE.format(marks=", ".join("?" * statuses)) + (" AND c.run = ?" if run else "") + _NEWEST_FIRST
+
+
+def listed(fields: tuple[str, ...]) -> str:
+    """Approvals that meet conditions on these fields."""
+    where = " AND ".join(_CONDITIONS[field] for field in fields)
+    return _ASKED + (f" WHERE {where}" if where else "") + _OLDEST_FIRST

@@ -1,0 +1,237 @@
+"""The SQLite store: the tables in one file, shared by threads and processes of one host.
+
+Write-ahead log, every commit flushed to the disk, one connection a process behind a lock. Only puts values into SQL and takes them out; what
+they mean is decided in `ledger` and behind it. Comes after `database`, `sql` and `rows`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from decimal import Decimal
+from types import TracebackType
+
+from guard.core.model import ConversationRef
+from guard.core.ports import CallRow, Charge, Event, Sealed
+from guard.core.values import digest
+from guard.stores import rows, sql
+from guard.stores.chain import GENESIS, write
+from guard.stores.database import Database, Transaction
+from guard.stores.ledger import LedgerStore
+from guard.stores.sqlite_approvals import SqliteApprovals, name_of
+from guard.stores.stamp import Stamps
+from guard.stores.tables import SUM, ZERO, Budget, Draw, Home, Mark, Place, Tables, Talk
+
+_ALL = -1  # LIMIT of no limit
+
+
+class _Scope:
+    """One transaction of the tables."""
+
+    __slots__ = ("_tables", "_transaction")
+
+    def __init__(self, tables: SqliteTables, *, writes: bool) -> None:
+        self._tables = tables
+        self._transaction = Transaction(tables.database, writes=writes)
+
+    def __enter__(self) -> Tables:
+        connection = self._transaction.__enter__()
+        try:
+            self._tables.begin(connection)
+        except BaseException as error:
+            self._transaction.__exit__(type(error), error, None)
+            raise
+        return self._tables
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._transaction.__exit__(kind, error, trace)
+
+
+class SqliteTables(SqliteApprovals):
+    """`Tables` in one SQLite file."""
+
+    blocking = True
+
+    def __init__(self, path: str, *, clock: Callable[[], float], busy: float) -> None:
+        super().__init__()
+        self.clock = clock
+        self._stamps = Stamps()
+        self.database = Database(path, busy=busy)
+        self.database.forked = self._renew
+
+    def _renew(self) -> None:
+        self._stamps = Stamps()
+
+    def begin(self, connection: sqlite3.Connection) -> None:
+        """Use `connection` for the transaction that begins now."""
+        self.connection = connection
+        self.now = self.clock()
+
+    def read(self) -> AbstractContextManager[Tables]:
+        """A transaction that sees one state of the file."""
+        return _Scope(self, writes=False)
+
+    def write(self) -> AbstractContextManager[Tables]:
+        """A transaction that is the only writer."""
+        return _Scope(self, writes=True)
+
+    def close(self) -> None:
+        """Close the file."""
+        self.database.close()
+
+    # conversations and turns
+
+    def owner(self, home: Home) -> str | None:
+        """The principal that the conversation belongs to."""
+        row = self.one(sql.OWNER, name_of(home))
+        return None if row is None else str(row[0])
+
+    def create(self, ref: ConversationRef) -> None:
+        """Add a conversation."""
+        home = (ref.tenant, ref.conversation)
+        self.run(sql.CREATE, name_of(home), *home, ref.principal)
+
+    def talk(self, home: Home) -> Talk:
+        """The counters."""
+        return rows.talk_row(home, self.one(sql.TALK, name_of(home)))
+
+    def save(self, talk: Talk) -> None:
+        """Keep changed counters."""
+        self.run(sql.SAVE, *rows.talk_columns(talk), name_of(talk.home))
+
+    def say(self, home: Home, number: int, text: str) -> None:
+        """Keep the user's words."""
+        name = name_of(home)
+        payload = self.payload(f"words:{name}:{number}", "words", rows.dump(text))
+        self.run(sql.SAY, name, number, self.now, payload)
+
+    def words(self, home: Home) -> tuple[str, ...]:
+        """Everything that the user said."""
+        return tuple(rows.load(body) for (body,) in self.all(sql.WORDS, (name_of(home),)))
+
+    def newest(self, home: Home, branch: str) -> Mark | None:
+        """The newest turn of a branch."""
+        return _mark(self.one(sql.NEWEST, name_of(home), branch))
+
+    def keyed(self, home: Home, key: str) -> Mark | None:
+        """The turn of a key."""
+        return _mark(self.one(sql.KEYED, name_of(home), key))
+
+    def count(self, home: Home, branch: str, digest: str | None) -> int:
+        """How many turns a branch has."""
+        values = (name_of(home), branch)
+        row = self.one(sql.COUNT, *values) if digest is None else self.one(sql.COUNT_DIGEST, *values, digest)
+        return int(row[0])
+
+    def number(self, home: Home, branch: str, key: str, mark: Mark) -> None:
+        """Keep a new turn."""
+        self.run(sql.NUMBER, name_of(home), mark.turn, branch, key, mark.digest, mark.run, self.now)
+
+    # calls
+
+    def row(self, home: Home, place: Place) -> CallRow | None:
+        """One call."""
+        found = self.one(sql.CALL, name_of(home), *place)
+        return None if found is None else rows.call_row(found)
+
+    def rows(self, home: Home, turn: int | None) -> tuple[CallRow, ...]:
+        """Calls in order."""
+        name = name_of(home)
+        found = self.all(sql.CALLS, (name,)) if turn is None else self.all(sql.CALLS_OF_TURN, (name, turn))
+        return tuple(map(rows.call_row, found))
+
+    def ledger(self, home: Home, tools: frozenset[str], before: int, statuses: frozenset[str]) -> tuple[CallRow, ...]:
+        """Earlier calls of these tools."""
+        name = name_of(home)
+        found = [row for tool in tools for row in self.all(sql.CALLS_OF_TOOL, (name, tool, before))]
+        calls = map(rows.call_row, sorted(found, key=lambda row: (row[0], row[1])))
+        return tuple(row for row in calls if row.status in statuses)
+
+    def alike(self, home: Home, fingerprint: str, statuses: frozenset[str], *, run: int | None = None) -> CallRow | None:
+        """The newest call with this fingerprint."""
+        values = [name_of(home), fingerprint, *sorted(statuses), *(() if run is None else (run,))]
+        found = self.one(sql.alike(len(statuses), run=run is not None), *values)
+        return None if found is None else rows.call_row(found)
+
+    def put(self, row: CallRow) -> None:
+        """Add or replace a call."""
+        name = name_of((row.key.ref.tenant, row.key.ref.conversation))
+        payload = self.payload(f"call:{name}:{row.key.turn}:{row.key.position}", "call", rows.call_payload(row))
+        self.run(sql.PUT, *rows.call_columns(row, name, payload))
+
+    def claimed(self, home: Home, place: Place) -> bool:
+        """Whether the call was ever taken."""
+        return self.one(sql.CLAIMED, name_of(home), *place) is not None
+
+    def claim(self, row: CallRow, approval: str | None) -> bool:
+        """Take the call."""
+        key = row.key
+        name = name_of((key.ref.tenant, key.ref.conversation))
+        try:
+            self.run(sql.CLAIM, name, key.turn, key.position, row.fingerprint, approval, self.now)
+        except sqlite3.IntegrityError:
+            return False
+        return True
+
+    # budgets
+
+    def budget(self, charge: Charge) -> Budget:
+        """A digest: a scope may name the value that a sum is counted per."""
+        return digest(charge.scope, charge.name)
+
+    def total(self, budget: Budget) -> Decimal:
+        """What is drawn in all."""
+        row = self.one(sql.TOTAL, budget)
+        return ZERO if row is None else rows.number(row[0])
+
+    def totals(self, changed: dict[Budget, Decimal]) -> None:
+        """Keep new totals."""
+        for budget, total in changed.items():
+            self.run(sql.SET_TOTAL, budget, str(total))
+
+    def holds(self, home: Home, place: Place) -> bool:
+        """Whether a call holds anything."""
+        return self.one(sql.HOLDS, name_of(home), *place) is not None
+
+    def hold(self, home: Home, place: Place, charges: tuple[Charge, ...]) -> None:
+        """Keep what a call holds."""
+        call = (name_of(home), *place)
+        for number, charge in enumerate(charges):
+            summed = charge.name.startswith(SUM)
+            self.run(sql.DRAW, *call, number, self.budget(charge), str(charge.amount), summed)
+
+    def draws(self, home: Home, place: Place, *, sums_only: bool) -> tuple[Draw, ...]:
+        """What a call holds."""
+        found = self.all(sql.DRAWS, (name_of(home), *place, int(sums_only)))
+        return tuple(Draw(budget, rows.number(amount)) for budget, amount in found)
+
+    def drop(self, home: Home, place: Place, *, sums_only: bool) -> None:
+        """Forget what `draws` gives."""
+        self.run(sql.DROP, name_of(home), *place, int(sums_only))
+
+    # audit
+
+    def check(self, event: Event) -> None:
+        """A transaction is undone whole; nothing to check."""
+
+    def append(self, event: Event) -> None:
+        """Seal an event behind the newest record. The write lock is held, so nobody else can."""
+        head = self.one(sql.HEAD, 0)
+        seq, prev = (1, GENESIS) if head is None else (head[0] + 1, head[1])
+        own, body = write(event, 0, seq, prev, self._stamps.stamp(self.now))
+        self.run(sql.APPEND, 0, seq, prev, own, body)
+
+    def audit(self, after: int, limit: int | None) -> tuple[Sealed, ...]:
+        """Records in order."""
+        found = self.all(sql.AUDIT, (0, max(after, 0), _ALL if limit is None else max(limit, 0)))
+        return tuple(Sealed(chain=c, seq=s, prev=p, hash=h, body=b) for c, s, p, h, b in found)
+
+
+def _mark(row: tuple[int, str, int] | None) -> Mark | None:
+    return None if row is None else Mark(*row)
+
+
+def sqlite_store(path: str, *, clock: Callable[[], float], busy: float = 10.0) -> LedgerStore:
+    """Open a file, or make it. `busy` is how many seconds to wait for another process's write. Raises StoreError."""
+    return LedgerStore(SqliteTables(path, clock=clock, busy=busy))

@@ -1,0 +1,95 @@
+"""The part of the SQLite store that keeps approvals and votes, and the few ways to run a statement. Comes before `sqlite`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from guard.core.values import digest
+from guard.stores import rows, sql
+from guard.stores.tables import Asked, Home, Place, Wanted
+
+
+@lru_cache(maxsize=4096)
+def name_of(home: Home) -> str:
+    """The id of a conversation's row: known without asking the database."""
+    return digest(*home)[:32]
+
+
+class Statements:
+    """Runs statements on the connection of the transaction."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.connection: sqlite3.Connection
+
+    def run(self, statement: str, *values: Any) -> None:
+        """Run a statement that gives no rows."""
+        self.connection.execute(statement, values)
+
+    def one(self, statement: str, *values: Any) -> Any:
+        """The first row, or None."""
+        return self.connection.execute(statement, values).fetchone()
+
+    def all(self, statement: str, values: Sequence[Any]) -> list[Any]:
+        """All rows."""
+        return self.connection.execute(statement, values).fetchall()
+
+    def payload(self, name: str, kind: str, body: str) -> str:
+        """Keep raw values; gives the name under which they stand."""
+        self.run(sql.PAYLOAD, name, kind, body)
+        return name
+
+
+class SqliteApprovals(Statements):
+    """Approvals and votes in tables."""
+
+    def asked(self, approval_id: str) -> Asked | None:
+        """One approval."""
+        row = self.one(sql.ASKED, approval_id)
+        return None if row is None else rows.asked_row(row)
+
+    def alive(self, home: Home, place: Place) -> tuple[Asked, ...]:
+        """Live approvals of one call."""
+        return tuple(map(rows.asked_row, self.all(sql.ALIVE, (name_of(home), *place))))
+
+    def about(self, home: Home, fingerprint: str) -> tuple[Asked, ...]:
+        """Approvals for a fingerprint."""
+        return tuple(map(rows.asked_row, self.all(sql.ABOUT, (name_of(home), fingerprint))))
+
+    def asked_in(self, home: Home, run: int) -> tuple[Asked, ...]:
+        """Approvals of a run."""
+        return tuple(map(rows.asked_row, self.all(sql.ASKED_IN, (name_of(home), run))))
+
+    def listed(self, wanted: Wanted) -> tuple[Asked, ...]:
+        """Approvals that meet every field."""
+        given = {
+            "tenant": wanted.tenant,
+            "conversation": wanted.conversation,
+            "status": wanted.status,
+            "due": wanted.due,
+        }
+        used = {field: value for field, value in given.items() if value is not None}
+        return tuple(map(rows.asked_row, self.all(sql.listed(tuple(used)), tuple(used.values()))))
+
+    def open(self, asked: Asked) -> None:
+        """Add an approval."""
+        approval = asked.approval
+        name = name_of((approval.tenant, approval.conversation))
+        payload = f"approval:{approval.id}"
+        self.run(sql.OPEN, *rows.approval_columns(asked, name, payload))
+        self.payload(payload, "approval", rows.approval_payload(approval))
+
+    def close_asked(self, asked: Asked) -> None:
+        """Keep a new status."""
+        approval = asked.approval
+        self.run(sql.CLOSE_ASKED, approval.status, asked.decided_run, approval.decided_at, approval.decided_by, approval.id)
+        self.payload(f"approval:{approval.id}", "approval", rows.approval_payload(approval))
+
+    def vote(self, approval_id: str, status: str, by: str, reason: str | None) -> None:
+        """Add a vote."""
+        number = self.one(sql.VOTES, approval_id)[0] + 1
+        payload = self.payload(f"vote:{approval_id}:{number}", "vote", rows.dump(reason))
+        self.run(sql.VOTE, approval_id, number, status, by, self.now, payload)

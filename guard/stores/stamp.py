@@ -1,0 +1,56 @@
+"""Stamps: the time text and the id that each audit record gets.
+
+Ids are UUIDv7 (RFC 9562): the milliseconds, then random bits that count up within a millisecond, so ids of one writer always rise, even when
+the clock steps back. Not safe for several threads: whoever seals holds a lock. Comes before `chain`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import lru_cache
+
+_RANDOM = 74  # bits of a UUIDv7 that are neither time nor version nor variant
+_LOW_BITS = 62  # those behind the variant
+_LOW = (1 << _LOW_BITS) - 1
+_VARIANT = 1 << 63
+
+
+def time_text(now: float) -> str:
+    """`now` (seconds since the epoch) as UTC text with microseconds: 2026-01-31T09:05:00.000123Z."""
+    second, micros = divmod(round(now * 1_000_000), 1_000_000)
+    return f"{_second_text(second)}.{micros:06d}Z"
+
+
+@lru_cache(maxsize=8)
+def _second_text(second: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+
+
+class Stamps:
+    """Makes the stamps of one writer. A forked process needs an object of its own."""
+
+    __slots__ = ("_head", "_high", "_last", "_now", "_text")
+
+    def __init__(self) -> None:
+        self._last = -1  # the newest id: milliseconds and random bits in one number
+        self._high = -1
+        self._head = ""
+        self._now: float | None = None
+        self._text = ""
+
+    def stamp(self, now: float) -> tuple[str, str]:
+        """The time text of `now` and a new UUIDv7, greater than all before."""
+        value = self._last + 1
+        if now != self._now:
+            self._now, self._text = now, time_text(now)
+            milliseconds = int(now * 1000)
+            if milliseconds > self._last >> _RANDOM:
+                value = milliseconds << _RANDOM | int.from_bytes(os.urandom(9))  # 72 random bits: room to count
+        self._last = value
+        if value >> _LOW_BITS != self._high:
+            self._high = value >> _LOW_BITS
+            digits = f"{self._high:015x}"
+            self._head = f"{digits[:8]}-{digits[8:12]}-7{digits[12:]}-"
+        low = f"{value & _LOW | _VARIANT:016x}"
+        return self._text, f"{self._head}{low[:4]}-{low[4:]}"

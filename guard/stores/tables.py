@@ -1,0 +1,246 @@
+"""Tables: what the shared store logic needs from a place that keeps data, inside one transaction.
+
+A new store implements `Tables` and nothing else: who may, when and how often is decided once, in `ledger`, `turns`, `budgets`, `approvals`
+and `claims`. No rule lives here. Comes after the ports and before every implementation (`memory`, `sqlite`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Underflow
+from typing import Protocol, TypeAlias
+
+from guard.core.model import Approval, ConversationRef
+from guard.core.ports import CallRow, Charge, Event, Sealed
+from guard.errors import ConversationError
+
+Home: TypeAlias = tuple[str, str]
+"""Which conversation: (tenant, conversation)."""
+Place: TypeAlias = tuple[int, int]
+"""Where a call stands in its conversation: (turn, position)."""
+
+Budget: TypeAlias = str | tuple[str, str]
+"""One budget: scope and name, or a digest of them."""
+
+SUM = "sum:"
+"""How the names of budgets begin that count a sum over an argument: a failed call gives these back."""
+
+ZERO = Decimal(0)
+EXACT = Context(prec=200, traps=[Inexact, InvalidOperation, Overflow, Underflow])
+"""Sums are exact: where one would need rounding, an ArithmeticError says so."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Talk:
+    """The counters of one conversation. Changed in place, then saved. A cost is None once some reply did not say what it cost."""
+
+    home: Home
+    principal: str
+    turns: int = 0
+    words: int = 0
+    run: int = 0
+    started: float | None = None  # when this run began
+    steps: int = 0
+    tokens: int = 0
+    cost: Decimal | None = ZERO
+    known: bool = True
+    total_tokens: int = 0
+    total_cost: Decimal | None = ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One numbered turn: its number, the digest of its calls, and the run in which it was opened."""
+
+    turn: int
+    digest: str
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """What one call holds of one budget."""
+
+    budget: Budget
+    amount: Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """An approval with the run in which it was asked for, and the one in which it was decided."""
+
+    approval: Approval
+    run: int
+    decided_run: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which approvals to list: those that meet every field that is not None."""
+
+    tenant: str | None = None
+    conversation: str | None = None
+    status: str | None = None
+    due: float | None = None  # live ones whose window ends at this time or before
+
+
+class Tables(Protocol):
+    """One place that keeps data. Everything but `read`, `write`, `clock` and `close` is called inside a transaction only."""
+
+    blocking: bool
+    now: float  # the time of the running transaction
+
+    def read(self) -> AbstractContextManager[Tables]:
+        """Begin a transaction that only reads."""
+
+    def write(self) -> AbstractContextManager[Tables]:
+        """Begin a transaction that may write: durable when it is left, undone when it is left by an exception."""
+
+    def clock(self) -> float:
+        """Seconds since the epoch."""
+
+    def close(self) -> None:
+        """Give back what is held open."""
+
+    # conversations and turns
+    def owner(self, home: Home) -> str | None:
+        """The principal that the conversation belongs to, or None where there is no such conversation."""
+
+    def create(self, ref: ConversationRef) -> None:
+        """Add a conversation."""
+
+    def talk(self, home: Home) -> Talk:
+        """The counters of a conversation that exists."""
+
+    def save(self, talk: Talk) -> None:
+        """Keep changed counters."""
+
+    def say(self, home: Home, number: int, text: str) -> None:
+        """Keep the words with which the user spoke for the `number`th time."""
+
+    def words(self, home: Home) -> tuple[str, ...]:
+        """Everything that the user said, oldest first."""
+
+    def newest(self, home: Home, branch: str) -> Mark | None:
+        """The newest turn of a branch, turns with a key of their own left out."""
+
+    def keyed(self, home: Home, key: str) -> Mark | None:
+        """The turn that belongs to a key of the host."""
+
+    def count(self, home: Home, branch: str, digest: str | None) -> int:
+        """How many turns without a key a branch has, with this digest or at all."""
+
+    def number(self, home: Home, branch: str, key: str, mark: Mark) -> None:
+        """Keep a new turn."""
+
+    # calls
+    def row(self, home: Home, place: Place) -> CallRow | None:
+        """One call."""
+
+    def rows(self, home: Home, turn: int | None) -> tuple[CallRow, ...]:
+        """The calls of one turn, or all, in order."""
+
+    def ledger(self, home: Home, tools: frozenset[str], before: int, statuses: frozenset[str]) -> tuple[CallRow, ...]:
+        """The calls of these tools in turns before `before`, in order."""
+
+    def alike(self, home: Home, fingerprint: str, statuses: frozenset[str], *, run: int | None = None) -> CallRow | None:
+        """The newest call with this fingerprint in one of these statuses (and in this run)."""
+
+    def put(self, row: CallRow) -> None:
+        """Add or replace a call."""
+
+    def claimed(self, home: Home, place: Place) -> bool:
+        """Whether the call was ever taken."""
+
+    def claim(self, row: CallRow, approval: str | None) -> bool:
+        """Take the call: an insert with a unique key. False when it was taken before, or its approval spent."""
+
+    # budgets
+    def budget(self, charge: Charge) -> Budget:
+        """The name of a charge's budget in these tables."""
+
+    def total(self, budget: Budget) -> Decimal:
+        """What is drawn on a budget in all."""
+
+    def totals(self, changed: dict[Budget, Decimal]) -> None:
+        """Keep new totals."""
+
+    def holds(self, home: Home, place: Place) -> bool:
+        """Whether a call holds anything."""
+
+    def hold(self, home: Home, place: Place, charges: tuple[Charge, ...]) -> None:
+        """Keep what a call holds, in place of what it held."""
+
+    def draws(self, home: Home, place: Place, *, sums_only: bool) -> tuple[Draw, ...]:
+        """What a call holds, or what of it belongs to sums over arguments."""
+
+    def drop(self, home: Home, place: Place, *, sums_only: bool) -> None:
+        """Forget what `draws` gives."""
+
+    # approvals
+    def asked(self, approval_id: str) -> Asked | None:
+        """One approval as it was last written."""
+
+    def alive(self, home: Home, place: Place) -> tuple[Asked, ...]:
+        """Approvals of one call that are written as pending or approved."""
+
+    def about(self, home: Home, fingerprint: str) -> tuple[Asked, ...]:
+        """All approvals of a conversation for this fingerprint, oldest first."""
+
+    def asked_in(self, home: Home, run: int) -> tuple[Asked, ...]:
+        """Approvals that were asked for in this run."""
+
+    def listed(self, wanted: Wanted) -> tuple[Asked, ...]:
+        """Approvals as they were last written, oldest first."""
+
+    def open(self, asked: Asked) -> None:
+        """Add an approval; nobody has its id."""
+
+    def close_asked(self, asked: Asked) -> None:
+        """Keep an approval's new status."""
+
+    def vote(self, approval_id: str, status: str, by: str, reason: str | None) -> None:
+        """Add a vote; votes are never changed."""
+
+    # audit
+    def check(self, event: Event) -> None:
+        """Raise what `append` would raise, in tables whose transactions cannot undo everything."""
+
+    def append(self, event: Event) -> None:
+        """Seal an event behind the newest record."""
+
+    def audit(self, after: int, limit: int | None) -> tuple[Sealed, ...]:
+        """Records in order of seq."""
+
+
+def home_of(ref: ConversationRef) -> Home:
+    """The conversation that a reference names, whatever its branch."""
+    return ref.tenant, ref.conversation
+
+
+def visible(tables: Tables, ref: ConversationRef) -> bool:
+    """Whether the conversation exists. Raises ConversationError when it belongs to somebody else."""
+    owner = tables.owner((ref.tenant, ref.conversation))
+    if owner is None:
+        return False
+    if owner != ref.principal:
+        raise ConversationError("this conversation belongs to somebody else")
+    return True
+
+
+def own(tables: Tables, ref: ConversationRef) -> Home:
+    """Make sure that the conversation exists and is this principal's. Raises ConversationError when it is somebody else's."""
+    if not visible(tables, ref):
+        tables.create(ref)
+    return ref.tenant, ref.conversation
+
+
+def owned(tables: Tables, refs: Sequence[ConversationRef]) -> None:
+    """`own` for many references, each distinct one once."""
+    last: ConversationRef | None = None
+    for ref in refs:
+        if ref is not last:
+            own(tables, ref)
+            last = ref

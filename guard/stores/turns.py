@@ -1,0 +1,132 @@
+"""Turns: how a handled message is numbered or recognised, and what a run has used so far.
+
+Shared by every store; may only ask the tables. Comes after `tables` and before `ledger`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from guard.core.model import ConversationRef, Usage
+from guard.core.ports import Again, CallRow, Event, Opened, OpenTurn
+from guard.stores.tables import EXACT, ZERO, Asked, Home, Mark, Tables, Talk, own
+
+
+def say(tables: Tables, ref: ConversationRef, text: str, event: Event) -> None:
+    """Keep the user's words; a new run begins with fresh counters."""
+    talk = tables.talk(own(tables, ref))
+    tables.append(event)
+    talk.words += 1
+    talk.run += 1
+    talk.steps, talk.tokens, talk.cost, talk.known = 0, 0, ZERO, True
+    talk.started = tables.now
+    tables.say(talk.home, talk.words, text)
+    tables.save(talk)
+
+
+def open_turn(tables: Tables, command: OpenTurn) -> Opened:
+    """Number the turn or recognise it, and say what the run has used with it.
+
+    A turn that may or may not be the newest one again gets a number of its own, so that it counts, and the newest one's rows.
+    """
+    talk = tables.talk(own(tables, command.ref))
+    again, mark = _recognise(tables, command, talk)
+    rows: dict[int, CallRow] = {}
+    if mark is not None and again is not Again.NEW:
+        rows = {row.key.position: row for row in tables.rows(talk.home, mark.turn)}
+    if mark is None or again is not Again.AGAIN:
+        for event in command.told(talk.turns + 1):
+            tables.append(event)
+        mark = _number(tables, command, talk)
+    return Opened(
+        turn=mark.turn,
+        again=again,
+        rows=rows,
+        run=talk.run,
+        steps=talk.steps,
+        seconds=_seconds(tables, talk),
+        tokens=talk.tokens,
+        cost=talk.cost,
+        tokens_known=talk.known,
+        total_tokens=talk.total_tokens,
+        total_cost=talk.total_cost,
+    )
+
+
+def _recognise(tables: Tables, command: OpenTurn, talk: Talk) -> tuple[Again, Mark | None]:
+    if command.key:
+        mark = tables.keyed(talk.home, command.key)
+        return (Again.NEW if mark is None else Again.AGAIN), mark
+    mark = tables.newest(talk.home, command.ref.branch)
+    if mark is None or mark.digest != command.digest:
+        return Again.NEW, mark
+    if command.answered is None:
+        return (Again.NEW if mark.run != talk.run else Again.UNSURE), mark
+    return _compare(tables, talk.home, command, command.answered), mark
+
+
+def _compare(tables: Tables, home: Home, command: OpenTurn, answered: int) -> Again:
+    """Whether the history holds the results of all turns with these calls, of none, or of some."""
+    branch = command.ref.branch
+    if answered == 0:
+        return Again.AGAIN
+    if answered >= tables.count(home, branch, command.digest):
+        return Again.NEW
+    whole = command.answered_all is not None and command.answered_all >= tables.count(home, branch, None) - 1
+    return Again.AGAIN if whole else Again.UNSURE
+
+
+def _number(tables: Tables, command: OpenTurn, talk: Talk) -> Mark:
+    talk.turns += 1
+    talk.steps += 1
+    if talk.started is None:
+        talk.started = tables.now
+    _add_usage(talk, command.usage)
+    mark = Mark(talk.turns, command.digest, talk.run)
+    tables.number(talk.home, command.ref.branch, command.key, mark)
+    tables.save(talk)
+    return mark
+
+
+def _add_usage(talk: Talk, usage: Usage) -> None:
+    tokens = usage.tokens_in + usage.tokens_out
+    talk.tokens += tokens
+    talk.total_tokens += tokens
+    talk.known = talk.known and usage.known
+    talk.cost = _plus(talk.cost, usage.cost)
+    talk.total_cost = _plus(talk.total_cost, usage.cost)
+
+
+def _plus(total: Decimal | None, cost: Decimal | None) -> Decimal | None:
+    if total is None or cost is None:
+        return None
+    try:
+        return EXACT.add(total, cost)
+    except ArithmeticError:
+        return None  # a sum that is not exact is not known
+
+
+def _seconds(tables: Tables, talk: Talk) -> float:
+    """How long the run has lasted, the time in which it waited for people left out."""
+    started = tables.now if talk.started is None else talk.started
+    waits = tables.asked_in(talk.home, talk.run)
+    waited = waiting(waits, since=started, now=tables.now) if waits else 0.0
+    return max(0.0, tables.now - started - waited)
+
+
+def waiting(asked: Iterable[Asked], *, since: float, now: float) -> float:
+    """Seconds between `since` and `now` in which at least one of these approvals was undecided."""
+    spans = sorted((max(a.approval.requested_at, since), _end(a, now)) for a in asked)
+    total, reached = 0.0, since
+    for begin, end in spans:
+        begin = max(begin, reached)  # noqa: PLW2901 - the part that an earlier span has not covered
+        if end > begin:
+            total += end - begin
+            reached = end
+    return total
+
+
+def _end(asked: Asked, now: float) -> float:
+    decided = asked.approval.decided_at
+    return min(now, asked.approval.expires_at if decided is None else decided)
