@@ -77,7 +77,13 @@ def _compiled(folder: str | os.PathLike[str], tools: Any, checks: Checks) -> tup
     found = registry(tools)
     declared = [
         Declared(
-            name=t.name, description=t.description, schema=t.schema, parameters=t.parameters, accepts=t.accepts, origin=t.origin
+            name=t.name,
+            description=t.description,
+            schema=t.schema,
+            parameters=t.parameters,
+            accepts=t.accepts,
+            origin=t.origin,
+            trouble=t.trouble,
         )
         for t in found.values()
     ]

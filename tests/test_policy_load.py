@@ -557,3 +557,11 @@ def test_messages_are_plain() -> None:
     problem = Problem(file="tools.yaml", line=3, message="unknown key alow", cure="did you mean allow?")
 
     assert re.fullmatch(r"tools\.yaml:3: unknown key alow \(did you mean allow\?\)", str(problem))
+
+
+def test_a_signature_that_cannot_be_told_needs_a_schema(tmp_path: Path) -> None:
+    """A parameter of a type that JSON Schema cannot say is a mistake until the policy gives the schema; it is never waved through."""
+    (tmp_path / "tools.yaml").write_text("tools:\n  look: {kind: read, allow: [a]}\nlimits: {run: {steps: 3}}\n", "utf-8")
+
+    with pytest.raises(PolicyError, match=r"tools\.yaml:2: look: .*schema: below look"):
+        load_policy(tmp_path, [Declared(name="look", trouble="look: the parameter x cannot be told")])

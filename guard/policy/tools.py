@@ -47,6 +47,7 @@ class Declared:
     parameters: frozenset[str] | None = None
     accepts: Callable[[JsonObject], tuple[Issue, ...]] | None = None
     origin: str = ""
+    trouble: str = ""  # why nothing is known of its arguments, though it has a signature
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +171,9 @@ def _schema(entry: Entry, fields: dict[str, Item], bindings: Sequence[Binding], 
 def _source(entry: Entry, written: Item | None, problems: Problems) -> JsonObject | None:
     if written is None:
         known = entry.declared.schema if entry.declared else None
-        if known is None and entry.declared is not None:
+        if known is None and entry.declared is not None and entry.declared.trouble:
+            problems.error(entry.item, entry.declared.trouble, f"write schema: below {entry.name}")
+        elif known is None and entry.declared is not None:
             cure = f"write schema: below {entry.name}"
             problems.warn(entry.item, f"nothing is known about the arguments of {entry.name}: all are accepted", cure)
         return known if known is not None else {}
