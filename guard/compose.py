@@ -5,17 +5,20 @@ Everything else takes what it needs as an argument. Comes last; imported by noth
 
 from __future__ import annotations
 
+import inspect
 import os
 import warnings
 from collections.abc import Callable, Generator, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 from guard.core.ports import Policy
 from guard.core.values import JsonObject
-from guard.errors import PolicyError, Problem
+from guard.errors import GuardError, PolicyError, Problem
 from guard.policy import Declared, load_policy
 from guard.redactors import REDACTOR
 from guard.runner import guard as runner
+from guard.runner.hands import within
 from guard.stores import open_store
 from guard.tools import RegisteredTool, registry
 
@@ -40,14 +43,17 @@ class Guard(runner.Guard):
         store: str = DEFAULT_STORE,
         checks: Checks | None = None,
         clock: Clock | None = None,
+        patience: float | None = None,
     ) -> Guard:
         """Read and compile a policy folder, register the tools, open the store.
 
-        `tools` are plain functions, a mapping of names to callables, or a registry. `checks` are named checks that the policy may use. Raises
+        `tools` are plain functions, a mapping of names to callables, or a registry. `checks` are named checks that the policy may use.
+        `patience` is how many seconds a check or a loader of facts may take before the call is refused; without it they run inline. Raises
         PolicyError with every problem at once, StoreError when the store cannot be opened.
         """
-        policy, registered = _compiled(folder, tools, checks or {})
-        return cls(policy=policy, store=open_store(store, clock=clock), tools=registered, redactor=REDACTOR)
+        policy, registered = _compiled(folder, tools, _patient(checks or {}, patience))
+        opened = open_store(store, clock=clock)
+        return cls(policy=policy, store=opened, tools=registered, redactor=REDACTOR, patience=patience)
 
 
 class AsyncGuard(runner.AsyncGuard):
@@ -62,15 +68,31 @@ class AsyncGuard(runner.AsyncGuard):
         store: str = DEFAULT_STORE,
         checks: Checks | None = None,
         clock: Clock | None = None,
+        patience: float | None = None,
     ) -> AsyncGuard:
         """See `Guard.load`. Returns at once and may be awaited too."""
-        policy, registered = _compiled(folder, tools, checks or {})
-        return cls(policy=policy, store=open_store(store, clock=clock), tools=registered, redactor=REDACTOR)
+        policy, registered = _compiled(folder, tools, _patient(checks or {}, patience))
+        opened = open_store(store, clock=clock)
+        return cls(policy=policy, store=opened, tools=registered, redactor=REDACTOR, patience=patience)
 
     def __await__(self) -> Generator[None, None, AsyncGuard]:
         """Give the guard itself: `load` may be awaited or not."""
         yield from ()
         return self
+
+
+def _patient(checks: Checks, patience: float | None) -> Checks:
+    """The checks, each given up after `patience` seconds; an async one is misuse, since a decision waits for nobody's loop."""
+    waiting = sorted(name for name, check in checks.items() if inspect.iscoroutinefunction(check))
+    if waiting:
+        raise GuardError(f"checks are plain functions; async: {', '.join(waiting)}")
+    if patience is None:
+        return checks
+    return {name: partial(_within, check, patience) for name, check in checks.items()}
+
+
+def _within(check: Callable[[JsonObject], str | None], patience: float, arguments: JsonObject) -> Any:
+    return within(partial(check, arguments), patience)
 
 
 def _compiled(folder: str | os.PathLike[str], tools: Any, checks: Checks) -> tuple[Policy, dict[str, RegisteredTool]]:

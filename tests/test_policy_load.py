@@ -132,7 +132,7 @@ MISTAKES = {
         "never reached",
         "move it to the end",
     ),
-    "never as a role": (GOOD.replace("never", "{by: [never]}"), 6, "never is not a role", "last item"),
+    "never as a role": (GOOD.replace("never", "{by: [never]}"), 6, "never is not a role", "write by: never, alone"),
     "show a missing argument": (GOOD.replace("never", "{by: [boss], show: [reson]}"), 6, "no argument reson", "known:"),
     "condition on a missing argument": (
         GOOD + "    refuse: [{when: {amonut: {maximum: 5}}}]",
@@ -565,3 +565,35 @@ def test_a_signature_that_cannot_be_told_needs_a_schema(tmp_path: Path) -> None:
 
     with pytest.raises(PolicyError, match=r"tools\.yaml:2: look: .*schema: below look"):
         load_policy(tmp_path, [Declared(name="look", trouble="look: the parameter x cannot be told")])
+
+
+def test_an_alternative_may_say_that_nobody_is_asked(tmp_path: Path) -> None:
+    """`by: never` with a condition lets exactly the calls through for which it surely holds; all others ask the next one."""
+    text = """tools:
+  bash:
+    kind: action
+    allow: [dev]
+    schema: {type: object, properties: {cmd: {type: string}}, required: [cmd]}
+    approve: [{when: {cmd: {command: {programs: [ls, cd]}}}, by: never}, {by: [operator]}]
+limits: {run: {steps: 3}}
+"""
+    (tmp_path / "tools.yaml").write_text(text, "utf-8")
+
+    tool = load_policy(tmp_path).policy.tools["bash"]
+
+    free, asked = tool.approval
+    assert (free.strictness, asked.strictness) == (0, 2)
+    assert free.when is not None
+    assert free.when.surely({"arguments": {"cmd": "cd /w && ls"}})
+    assert not free.when.surely({"arguments": {"cmd": "cd /w && python3 x.py"}})
+    assert free.when.maybe({"arguments": {"cmd": "cd $HOME"}})
+
+
+@pytest.mark.parametrize("name", ["MORE.YAML", "RULES.CSV"])
+def test_the_ending_of_a_file_counts_in_any_case(tmp_path: Path, name: str) -> None:
+    """A rule is not passed over because its file's ending is written in capitals."""
+    (tmp_path / "tools.yaml").write_text("tools:\n  a: {kind: read, allow: [x]}\nlimits: {run: {steps: 3}}\n", "utf-8")
+    (tmp_path / name).write_text("nonsense", "utf-8")
+
+    with pytest.raises(PolicyError, match=name):
+        load_policy(tmp_path)

@@ -561,3 +561,11 @@ def test_failure_in_band(value: object, told: Any, failed: bool) -> None:
 
     assert normal.value == told
     assert normal.failed is failed
+
+
+def test_an_exception_that_is_returned_is_a_failure() -> None:
+    """A tool that returns what it should raise has failed, and the exception's text stays inside."""
+    normal = normalise(ValueError("db://svc:pw@host"))
+
+    assert normal.failed is True
+    assert "svc" not in str(normal.value)

@@ -133,8 +133,9 @@ for _ in range(5_000):
 
 INPUTS = {
     "fine": ({"q": ["a", None, 1]}, {"q": ["a", None, 1]}, {"q": ["a", None, 1]}),
-    "text of an object": ('{"q": 1}', '{"q": 1}', {"q": 1}),
-    "broken text": ('{"q": ', '{"q": ', {}),
+    "text of an object": ('{"q": 1}', '"{\\"q\\": 1}"', {"q": 1}),
+    "broken text": ('{"q": ', '"{\\"q\\": "', {}),
+    "blank text": (" ", " ", {}),
     "list": ([1], "[1]", {}),
     "too deep": (DEEP, UNREADABLE, {}),
     "no data": ({"q": object()}, UNREADABLE, {}),

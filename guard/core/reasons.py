@@ -75,7 +75,7 @@ SENTENCE: dict[Reason, str] = {
         "the outcome will follow."
     ),
     Reason.APPROVAL_REJECTED: "A person declined this call. It was not executed, and repeating it will be declined as well.",
-    Reason.APPROVAL_EXPIRED: "Nobody decided about this call in time. It was not executed.",
+    Reason.APPROVAL_EXPIRED: "The time for a person's decision about this call, or for using it, is over. It was not executed.",
     Reason.APPROVAL_INVALID: "The approval does not match this call, so it was not executed.",
     Reason.CONFLICT: "The same call key was used before with other content. This call was not executed.",
     Reason.OUTCOME_UNKNOWN: (

@@ -51,21 +51,28 @@ def _rule(item: Item, context: Context, *, last: bool) -> ApprovalRule | None:
     when = condition(fields["when"], CALL, problems, "when", context.sensible) if "when" in fields else None
     expires = language.duration(fields.get("expires"), problems, "expires")
     show = context.arguments(fields.get("show"), "show")
-    if not by and not self_:
+    if not by and not self_ and not _nobody(fields):
         return None
     return ApprovalRule(by=by, self_=self_, when=when, expires=expires or ApprovalRule().expires, show=show)
 
 
 def _by(item: Item, fields: dict[str, Item], problems: Problems) -> tuple[tuple[str, ...], bool]:
+    if _nobody(fields):
+        return (), False
     names = language.texts(fields.get("by"), problems, "by")
     if "by" not in fields:
-        problems.error(item, "approve: by is missing", "write by: self or by: [role]")
+        problems.error(item, "approve: by is missing", "write by: self, by: [role] or by: never")
     if NEVER in names:
-        problems.error(fields["by"], "never is not a role", "write when: on the others and a bare never as the last item")
+        problems.error(fields["by"], "never is not a role", "write by: never, alone")
     by = tuple(name.removeprefix("role:") for name in names if name not in {SELF, NEVER})
     for name in by:
         check_role(name, fields["by"], problems)
     return by, SELF in names
+
+
+def _nobody(fields: dict[str, Item]) -> bool:
+    """Whether an alternative says that nobody is asked where its condition surely holds."""
+    return "by" in fields and fields["by"].value == NEVER
 
 
 def check_role(name: str, item: Item, problems: Problems) -> None:

@@ -22,7 +22,7 @@ from guard.policy.casbin_rules import authorizer
 from guard.policy.limits import limits
 from guard.policy.problems import Problems, meant, squash
 from guard.policy.rule_files import Grant, Rule, read_rules
-from guard.policy.source import File, Item, read_folder, read_yaml
+from guard.policy.source import File, Item, is_rules, is_yaml, read_folder, read_yaml
 from guard.policy.tools import CheckFunction, Declared, Entry, compile_tool
 
 
@@ -51,7 +51,7 @@ def load_policy(
     entries = _collect(documents, "tools", problems)
     names, unlisted = _match(entries, declared, problems)
     tools = _compile(entries, declared, names, checks, problems)
-    spot = Item(next((file.name for file in files if file.name.endswith((".yaml", ".yml"))), str(folder)), None)
+    spot = Item(next((file.name for file in files if is_yaml(file.name)), str(folder)), None)
     whole = limits(_tops(documents, "limits"), _tops(documents, "prices"), spot, problems)
     people = _people(_collect(documents, "people", problems), problems)
     rules, grants, roles = _rules(files, entries, tools, problems)
@@ -85,7 +85,7 @@ def _version(files: Sequence[File], tools: Mapping[str, Tool]) -> str:
 def _documents(files: Sequence[File], problems: Problems) -> list[Item]:
     found = []
     for file in files:
-        if not file.name.endswith((".yaml", ".yml")):
+        if not is_yaml(file.name):
             continue
         before = len(problems.errors)
         document = read_yaml(file, problems)
@@ -189,7 +189,7 @@ def _rules(
     for name, tool in tools.items():
         voters = dict.fromkeys(role for rule in tool.approval for role in rule.by)
         written += [Rule(role, "*", name, "approve", "allow") for role in voters]
-    more, grants = read_rules([file for file in files if file.name.endswith(".csv")], frozenset(entries), problems)
+    more, grants = read_rules([file for file in files if is_rules(file.name)], frozenset(entries), problems)
     return [*written, *more], grants, {rule.sub for rule in written} - {"*"}
 
 

@@ -65,7 +65,7 @@ def read_folder(folder: str | os.PathLike[str], problems: Problems) -> list[File
     except OSError as failure:
         problems.error(spot, f"the policy folder cannot be read: {failure.strerror}", "name a folder that holds tools.yaml")
         return []
-    if not any(name.endswith((".yaml", ".yml")) for name in names):
+    if not any(is_yaml(name) for name in names):
         problems.error(spot, "the policy folder holds no YAML file", "write tools.yaml in it")
     return list(_read(here, names, problems))
 
@@ -73,7 +73,17 @@ def read_folder(folder: str | os.PathLike[str], problems: Problems) -> list[File
 def _is_policy(name: str) -> bool:
     if name.startswith((".", "cases")):  # cases are read by the reviewer's desk, not here
         return False
-    return name == "model.conf" or name.endswith((".yaml", ".yml", ".csv"))
+    return name == "model.conf" or is_yaml(name) or is_rules(name)
+
+
+def is_yaml(name: str) -> bool:
+    """Whether a file of this name is read as YAML, however its ending is written."""
+    return name.lower().endswith((".yaml", ".yml"))
+
+
+def is_rules(name: str) -> bool:
+    """Whether a file of this name is read as Casbin rules, however its ending is written."""
+    return name.lower().endswith(".csv")
 
 
 def _read(here: Path, names: list[str], problems: Problems) -> Iterator[File]:

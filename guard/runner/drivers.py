@@ -8,12 +8,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from concurrent.futures import wait
+from functools import partial
+from inspect import iscoroutinefunction
 from typing import Any, TypeVar
 
 from guard.core import ports as p
 from guard.errors import StoreError
-from guard.runner.hands import Came, Hands, distinct, finished, guarded, in_thread, load_call, now, raised, resolved
+from guard.runner.hands import (
+    Came,
+    Hands,
+    TooLateError,
+    distinct,
+    finished,
+    guarded,
+    in_thread,
+    load_call,
+    now,
+    raised,
+    resolved,
+    within,
+)
 from guard.tools import normalise
 
 T = TypeVar("T")
@@ -74,8 +88,8 @@ class SyncRun:
             return call
         started = now()
         try:
-            return finished(_within(call, command.tool.timeout), started)
-        except _TooLateError:
+            return finished(within(call, command.tool.timeout), started)
+        except TooLateError:
             return p.Executed(timed_out=True)
         except _FOREIGN as error:
             return raised(error, started)
@@ -90,23 +104,13 @@ class SyncRun:
             if loader is None:
                 continue
             try:
-                found[place] = normalise(load_call(loader, identity, command.session)).value
+                call = partial(load_call, loader, identity, command.session)
+                found[place] = normalise(within(call, self._hands.patience)).value
             except _FOREIGN:  # a fact that cannot be had is missing, and what is missing refuses
                 continue
             except BaseException as error:  # noqa: BLE001 - as for a tool
                 self._interrupt = error
         return p.Facts(resources=found, resolved=resolved(command))
-
-
-def _within(call: Callable[[], Any], timeout: float | None) -> Any:
-    """Run inline; with a time-out in a thread, since nothing else can be stopped waiting for."""
-    if timeout is None:
-        return call()
-    future = in_thread(call)
-    done, _ = wait([future], timeout)
-    if not done:
-        raise _TooLateError
-    return future.result().get()
 
 
 class AsyncRun:
@@ -181,8 +185,8 @@ class AsyncRun:
             return call
         started, before = now(), _cancels()
         try:
-            done = finished(await self._call(call, command), started)
-        except _TooLateError:
+            done = finished(await self._call(call, self._hands.is_async(command), command.tool.timeout), started)
+        except TooLateError:
             done = p.Executed(timed_out=True)
         except asyncio.CancelledError as error:
             if _cancels() > before:
@@ -198,21 +202,20 @@ class AsyncRun:
             self._interrupt = asyncio.CancelledError()
         return done
 
-    async def _call(self, call: Callable[[], Any], command: p.Execute) -> Any:
-        timeout, awaited = command.tool.timeout, self._hands.is_async(command)
-        if timeout is None:
+    async def _call(self, call: Callable[[], Any], awaited: bool, seconds: float | None) -> Any:  # noqa: FBT001 - private
+        if seconds is None:
             value = call()
             return await value if awaited else value
         waited: asyncio.Future[Came]
         waited = asyncio.ensure_future(_came(call())) if awaited else asyncio.wrap_future(in_thread(call))
         try:
-            done, _ = await asyncio.wait({waited}, timeout=timeout)
+            done, _ = await asyncio.wait({waited}, timeout=seconds)
         except asyncio.CancelledError:
             waited.cancel()
             raise
         if not done:
             waited.cancel()
-            raise _TooLateError
+            raise TooLateError
         return waited.result().get()
 
     async def _facts(self, command: p.LoadFacts) -> p.Facts:
@@ -222,7 +225,8 @@ class AsyncRun:
             if loader is None:
                 continue
             try:
-                value = load_call(loader, identity, command.session)
+                call = partial(load_call, loader, identity, command.session)
+                value = await self._call(call, iscoroutinefunction(loader), self._hands.patience)
                 found[place] = normalise(await value if asyncio.iscoroutine(value) else value).value
             except (Exception, SystemExit):  # noqa: BLE001, S112 - a fact that cannot be had is missing, and what is missing refuses
                 continue
@@ -230,10 +234,6 @@ class AsyncRun:
                 if _cancels() > before or not isinstance(error, asyncio.CancelledError):
                     self._interrupt = error
         return p.Facts(resources=found, resolved=resolved(command))
-
-
-class _TooLateError(TimeoutError):
-    """The guard's own time-out, told apart from one that a tool raises."""
 
 
 def _cancels() -> int:

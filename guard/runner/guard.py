@@ -28,11 +28,19 @@ _MOST_SESSIONS = 1_024  # entries of the table of visible tools
 class GuardBase:
     """What the plain and the asyncio guard share."""
 
-    def __init__(self, *, policy: Policy, store: Store, tools: Mapping[str, RegisteredTool], redactor: Redactor) -> None:
+    def __init__(
+        self,
+        *,
+        policy: Policy,
+        store: Store,
+        tools: Mapping[str, RegisteredTool],
+        redactor: Redactor,
+        patience: float | None = None,
+    ) -> None:
         self.policy = policy
         self.store = store
         self.redactor = redactor
-        self.hands = Hands(store=store, tools=tools)
+        self.hands = Hands(store=store, tools=tools, patience=patience)
         self._visible: dict[tuple[object, ...], frozenset[str]] = {}
 
     def resource(self, name: str) -> Callable[[F], F]:
@@ -88,11 +96,19 @@ class GuardBase:
 class Guard(GuardBase):
     """The guard for plain callers."""
 
-    def __init__(self, *, policy: Policy, store: Store, tools: Mapping[str, RegisteredTool], redactor: Redactor) -> None:
+    def __init__(
+        self,
+        *,
+        policy: Policy,
+        store: Store,
+        tools: Mapping[str, RegisteredTool],
+        redactor: Redactor,
+        patience: float | None = None,
+    ) -> None:
         waiting = sorted(name for name, tool in tools.items() if tool.is_async)
         if waiting:
             raise GuardError(f"{', '.join(waiting)}: async tools need AsyncGuard")
-        super().__init__(policy=policy, store=store, tools=tools, redactor=redactor)
+        super().__init__(policy=policy, store=store, tools=tools, redactor=redactor, patience=patience)
         self.approvals = Approvals(self)
 
     def open(
@@ -110,8 +126,16 @@ class Guard(GuardBase):
 class AsyncGuard(GuardBase):
     """The guard for asyncio callers; plain and async tools both work in it."""
 
-    def __init__(self, *, policy: Policy, store: Store, tools: Mapping[str, RegisteredTool], redactor: Redactor) -> None:
-        super().__init__(policy=policy, store=store, tools=tools, redactor=redactor)
+    def __init__(
+        self,
+        *,
+        policy: Policy,
+        store: Store,
+        tools: Mapping[str, RegisteredTool],
+        redactor: Redactor,
+        patience: float | None = None,
+    ) -> None:
+        super().__init__(policy=policy, store=store, tools=tools, redactor=redactor, patience=patience)
         self.approvals = AsyncApprovals(self)
 
     def open(

@@ -11,7 +11,7 @@ import os.path
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -52,6 +52,7 @@ class Hands:
     store: p.Store
     tools: Mapping[str, RegisteredTool]
     loaders: dict[str, Loader] = field(default_factory=dict)
+    patience: float | None = None  # seconds that a loader may take; None: it runs inline and is waited for
 
     def store_call(self, command: p.Command[Any]) -> Callable[[], Any] | None:
         """What to call for a command that the store answers; None for the others."""
@@ -131,6 +132,21 @@ def in_thread(call: Callable[[], Any]) -> Future[Came]:
 
     threading.Thread(target=run, daemon=True, name="guard-tool").start()
     return future
+
+
+class TooLateError(TimeoutError):
+    """The guard's own time-out, told apart from one that a tool raises."""
+
+
+def within(call: Callable[[], Any], timeout: float | None) -> Any:
+    """Run inline; with a time-out in a thread, since nothing else can be stopped waiting for. Raises TooLateError."""
+    if timeout is None:
+        return call()
+    future = in_thread(call)
+    done, _ = wait([future], timeout)
+    if not done:
+        raise TooLateError
+    return future.result().get()
 
 
 # -- facts -----------------------------------------------------------------------------------------------------------------

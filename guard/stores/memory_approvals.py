@@ -58,8 +58,9 @@ class MemoryApprovals:
         self._votes.append((approval_id, status, by, reason, self.now))
 
 
-def _age(asked: Asked) -> tuple[float, str]:
-    return asked.approval.requested_at, asked.approval.id
+def _age(asked: Asked) -> tuple[float, int, int, str]:
+    approval = asked.approval
+    return approval.requested_at, approval.turn, approval.position, approval.id
 
 
 def _meets(asked: Asked, wanted: Wanted) -> bool:

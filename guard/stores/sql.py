@@ -59,7 +59,7 @@ _ASKED = (
     " a.decided_at, a.decided_by, a.detail, p.body, t.tenant, t.conversation"
     " FROM approvals a JOIN payloads p ON p.id = a.payload JOIN conversations t ON t.id = a.conversation"
 )
-_OLDEST_FIRST = " ORDER BY a.requested_at, a.id"
+_OLDEST_FIRST = " ORDER BY a.requested_at, a.turn, a.position, a.id"
 _LIVE = "a.status IN ('pending', 'approved')"
 ASKED = _ASKED + " WHERE a.id = ?"
 ALIVE = _ASKED + " WHERE a.conversation = ? AND a.turn = ? AND a.position = ? AND " + _LIVE + _OLDEST_FIRST

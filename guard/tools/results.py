@@ -40,6 +40,8 @@ class Normal(NamedTuple):
 
 def normalise(value: object) -> Normal:
     """Make `value` JSON. Lets nothing through but KeyboardInterrupt and a task's cancellation; plain JSON comes back as the same object."""
+    if issubclass(type(value), BaseException):
+        return Normal(marker(value), None, failed=True)  # returned instead of raised
     try:
         raw = value if type(value) in _BUILT_IN else dumped(value)
         content = _content(raw)

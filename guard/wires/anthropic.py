@@ -16,7 +16,7 @@ from guard.core.values import Json, JsonObject, copy, encode
 from guard.errors import WireError
 from guard.wires import history as pairing
 from guard.wires.common import Reply, checked, given_id, legal, legal_ids, schema, seed_of, unique_ids, usage_of
-from guard.wires.plain import arguments_of, is_json, look, plain, sendable, shallow, whole
+from guard.wires.plain import UNREADABLE, arguments_of, is_json, look, plain, sendable, shallow, whole
 from guard.wires.texts import blocks_of, follow_up_blocks, text_of, user_text
 
 MOST_NAME = 128
@@ -154,10 +154,12 @@ def _calls(message: JsonObject, hint: str) -> tuple[tuple[ToolCall, ...], tuple[
 
 
 def _input(value: Json) -> str | JsonObject:
-    """The arguments as they came: an object, or the text of what is none."""
+    """The arguments as they came: an object, or the JSON text of what is none. Text stays a JSON string, so nobody decodes it twice."""
     if value is None:
         return {}
-    return value if isinstance(value, str | dict) else encode(sendable(value))
+    if value == UNREADABLE or (isinstance(value, str) and not value.strip()):
+        return str(value)
+    return value if isinstance(value, dict) else encode(sendable(value))
 
 
 # -- storing ---------------------------------------------------------------------------------------------------------
@@ -190,7 +192,9 @@ def _stored_use(block: JsonObject, new: str, call: ToolCall) -> JsonObject:
 
 def _stored_input(arguments: Json) -> JsonObject:
     """The provider takes an object only: text that decodes to one is opened, `{}` stands for anything else."""
-    value = loads(arguments) if isinstance(arguments, str) and is_json(arguments) else arguments
+    value = arguments
+    for _ in range(2):  # the JSON text of a text that itself holds JSON
+        value = loads(value) if isinstance(value, str) and is_json(value) else value
     return value if isinstance(value, dict) else {}
 
 

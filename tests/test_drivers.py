@@ -1,0 +1,211 @@
+"""Both drivers under fire: time-outs, Ctrl-C, exceptions that are no Exception, overlap and order."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from driver_kit import SESSION, Body, found, guards, handle, load, raising, reply, rows
+from wire_helpers import answers
+
+from guard import AsyncGuard, Guard, Reason, ToolCall
+
+
+class OwnError(BaseException):
+    """No Exception: frameworks use such things to stop a worker."""
+
+
+# -- what a tool raises ------------------------------------------------------------------------------------------------
+
+CONTAINED: list[BaseException] = [
+    ValueError("x"),
+    SystemExit(3),
+    asyncio.CancelledError(),
+    concurrent.futures.CancelledError(),
+    StopIteration(1),
+    StopAsyncIteration(1),
+    TimeoutError("own"),
+    RecursionError(),
+    MemoryError(),
+]
+
+
+@guards
+@pytest.mark.parametrize("name", ["look", "brief", "act", "hurry"])
+@pytest.mark.parametrize("error", CONTAINED, ids=lambda error: type(error).__name__)
+def test_what_a_tool_raises_is_its_own_failed_result(
+    tmp_path: Path, kind: Any, waits: bool, name: str, error: BaseException
+) -> None:
+    """Also SystemExit and a cancellation that the tool raises by itself, with and without a time-out; siblings keep their results."""
+    guard = load(kind, tmp_path, waits=waits, **{name: raising(error)})
+    turn = handle(guard, ("look" if name != "look" else "act", 1), (name, 2), ("act" if name != "act" else "look", 3))
+
+    assert found(turn) == [("done", None), ("failed", Reason.TOOL_FAILED), ("done", None)]
+
+
+@guards
+@pytest.mark.parametrize("name", ["look", "brief", "act", "hurry"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OwnError()], ids=lambda error: type(error).__name__)
+def test_an_interrupt_goes_up_with_every_call_closed(
+    tmp_path: Path, kind: Any, waits: bool, name: str, error: BaseException
+) -> None:
+    """Nothing after it starts, every id has its row, and handling again or resuming gives one result for each."""
+    guard = load(kind, tmp_path, waits=waits, **{name: raising(error)})
+    calls = (
+        (("act", 1), (name, 2), ("act", 3), ("look", 4)) if name != "act" else (("look", 1), (name, 2), ("hurry", 3), ("look", 4))
+    )
+    with pytest.raises(type(error)):
+        handle(guard, *calls)
+
+    closed = {row.key.position: (row.status, row.outcome and row.outcome.reason) for row in rows(guard.store, guard)}
+    middle = ("unknown", Reason.OUTCOME_UNKNOWN) if name in {"act", "hurry"} else ("failed", Reason.INTERRUPTED)
+    assert closed[0] == ("done", None)
+    assert closed[1] == middle
+    assert closed[2] == closed[3] == ("refused", Reason.INTERRUPTED)
+
+    chat = guard.open(SESSION, wire="openai-chat", conversation="c")
+    history = [{"role": "user", "content": "hi"}, reply(*calls)]
+    resumed = chat.resume(history) if kind is Guard else asyncio.run(chat.resume(history))
+    assert [call_id for call_id, _ in answers("openai-chat", resumed)] == ["c0", "c1", "c2", "c3"]
+
+
+@guards
+@pytest.mark.parametrize(
+    "error", [LookupError("x"), SystemExit(1), asyncio.CancelledError()], ids=lambda error: type(error).__name__
+)
+def test_what_a_loader_raises_makes_the_fact_unavailable(tmp_path: Path, kind: Any, waits: bool, error: BaseException) -> None:
+    """The call is refused, its siblings run."""
+    guard = load(kind, tmp_path, waits=waits)
+    guard.resource("thing")(raising(error))
+    turn = handle(guard, ("owned", 1), ("look", 2))
+
+    assert found(turn) == [("refused", Reason.FACT_UNAVAILABLE), ("done", None)]
+
+
+@guards
+def test_an_interrupt_in_a_loader_goes_up_and_nothing_runs(tmp_path: Path, kind: Any, waits: bool) -> None:
+    """Ctrl-C while a record is looked up: nothing starts, every id is closed."""
+    guard = load(kind, tmp_path, waits=waits)
+    guard.resource("thing")(raising(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        handle(guard, ("owned", 1), ("act", 2), ("look", 3))
+
+    assert [row.status for row in rows(guard.store, guard)] == ["refused"] * 3
+
+
+# -- time-outs ---------------------------------------------------------------------------------------------------------
+
+
+def stubborn(n: int) -> Any:
+    """A coroutine that keeps cancellation to itself for a while."""
+
+    async def wait() -> str:
+        for _ in range(3):
+            try:
+                await asyncio.sleep(0.15)
+            except asyncio.CancelledError:
+                continue
+        return "late"
+
+    return wait()
+
+
+def slow(n: int) -> Any:
+    threading.Event().wait(0.3)
+    return "late"
+
+
+async def dozing(n: int) -> str:
+    await asyncio.sleep(30)
+    return "late"
+
+
+SLOW = [
+    pytest.param(Guard, False, slow, id="sync tool in Guard"),
+    pytest.param(AsyncGuard, False, slow, id="sync tool in AsyncGuard"),
+    pytest.param(AsyncGuard, True, dozing, id="async tool"),
+    pytest.param(AsyncGuard, True, stubborn, id="async tool that ignores cancellation"),
+]
+
+
+@pytest.mark.parametrize(("kind", "waits", "body"), SLOW)
+def test_a_timeout_is_no_data_and_an_action_is_unknown(tmp_path: Path, kind: Any, waits: bool, body: Body) -> None:
+    """A look-up failed, an action may have happened; siblings keep their results and an equal action is not run again."""
+    guard = load(kind, tmp_path, waits=waits, brief=body, hurry=body)
+    turn = handle(guard, ("act", 0), ("brief", 1), ("hurry", 2), ("look", 3))
+
+    assert found(turn) == [
+        ("done", None),
+        ("failed", Reason.TOOL_TIMED_OUT),
+        ("unknown", Reason.OUTCOME_UNKNOWN),
+        ("done", None),
+    ]
+    again = handle(guard, ("look", 9), ("hurry", 2))
+    assert found(again)[1] == ("unknown", Reason.OUTCOME_UNKNOWN)
+    assert [event.body.count('"call.begin"') for event in guard.store.audit()].count(1) == 2
+
+
+# -- overlap and order -------------------------------------------------------------------------------------------------
+
+
+def test_reads_of_a_turn_overlap_in_asyncio(tmp_path: Path) -> None:
+    """Each of four look-ups waits until all four have started."""
+
+    async def main() -> Any:
+        started: list[int] = []
+        everybody = asyncio.Event()
+
+        async def meet(n: int) -> int:
+            started.append(n)
+            if len(started) == 4:
+                everybody.set()
+            await asyncio.wait_for(everybody.wait(), 5)
+            return n
+
+        guard = load(AsyncGuard, tmp_path, waits=True, look=meet)
+        turn = await guard.open(SESSION, wire="openai-chat", conversation="c").handle(reply(*(("look", n) for n in range(4))))
+        return started, [outcome.content for outcome in turn.outcomes]
+
+    assert asyncio.run(main()) == ([0, 1, 2, 3], ["0", "1", "2", "3"])
+
+
+@guards
+def test_actions_run_in_call_order_one_at_a_time(tmp_path: Path, kind: Any, waits: bool) -> None:
+    """No action starts before the one before it has ended, and look-ups keep their side of it."""
+    log: list[str] = []
+
+    def step(name: str) -> Body:
+        def body(n: int) -> Any:
+            log.append(f"{name}{n} starts")
+            if waits:
+                return ending(n)
+            log.append(f"{name}{n} ends")
+            return n
+
+        async def ending(n: int) -> int:
+            await asyncio.sleep(0.01 / n)
+            log.append(f"{name}{n} ends")
+            return n
+
+        return body
+
+    guard = load(kind, tmp_path, waits=waits, act=step("act"), look=step("look"))
+    turn = handle(guard, ("look", 1), ("act", 2), ("act", 3), ("look", 4), ("act", 5))
+
+    assert [outcome.content for outcome in turn.outcomes] == ["1", "2", "3", "4", "5"]
+    assert log == [f"{name} {verb}" for name in ("look1", "act2", "act3", "look4", "act5") for verb in ("starts", "ends")]
+
+
+def test_single_calls_are_interrupted_alike(tmp_path: Path) -> None:
+    """`guard.call` lets Ctrl-C go up as well; the same key then gives the recorded outcome and runs nothing."""
+    guard = load(Guard, tmp_path, act=raising(KeyboardInterrupt()))
+    call = ToolCall("c", "act", {"n": 1})
+    with pytest.raises(KeyboardInterrupt):
+        guard.call(call, SESSION, conversation="c", key="k")
+    outcome = guard.call(call, SESSION, conversation="c", key="k")
+
+    assert (outcome.status, outcome.reason) == ("unknown", Reason.OUTCOME_UNKNOWN)

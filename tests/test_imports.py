@@ -1,0 +1,218 @@
+"""The import rule and the sizes of the house, read from the syntax trees: nothing here runs the modules but the last few tests."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import guard
+
+ROOT = Path(__file__).parent.parent
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted((ROOT / "guard").rglob("*.py"))
+}
+TESTS = sorted(path for path in (ROOT / "tests").glob("test_*.py"))
+
+LANGUAGE = ("values", "paths", "conditions", "rules", "reasons", "model", "commands", "ports")  # each may use those before it
+HELPERS = ("sources", "hiding", "answer", "audit", "board", "endings")  # as well, and the language
+ROOMS = ("parse", "bind", "validate", "ground", "authorize", "limit", "approve", "redact")  # never each other
+BOUNDARY = (
+    "core.values",
+    "core.paths",
+    "core.conditions",
+    "core.rules",
+    "core.reasons",
+    "core.model",
+    "core.commands",
+    "core.ports",
+)
+
+
+def _core() -> dict[str, tuple[str, ...]]:
+    rules: dict[str, tuple[str, ...]] = {"core": ()}
+    for index, name in enumerate(LANGUAGE):
+        rules[f"core.{name}"] = ("errors", *(f"core.{other}" for other in LANGUAGE[:index]))
+    for index, name in enumerate(HELPERS):
+        rules[f"core.{name}"] = ("errors", *BOUNDARY, *(f"core.{other}" for other in HELPERS[:index]))
+    for name in ROOMS:
+        rules[f"core.{name}"] = ("errors", *BOUNDARY)
+    rules["core.endings"] += ("core.redact",)  # what an executed call means includes what may be shown of it
+    rules["core.redact"] += ("core.hiding",)
+    rules["core.ground"] += ("core.sources",)
+    rules["core.limit"] += ("core.sources",)
+    return rules
+
+
+RULES: dict[str, tuple[str, ...]] = {
+    "errors": (),
+    **_core(),
+    "core.pipeline": ("errors", "core"),
+    "policy": (*BOUNDARY, "errors", "policy"),
+    "tools": (*BOUNDARY, "errors", "tools"),
+    "redactors": (*BOUNDARY, "errors", "redactors"),
+    "stores": (*BOUNDARY, "errors", "stores"),
+    "wires": ("core.values", "core.rules", "core.model", "errors", "wires"),
+    "runner": ("core", "errors", "tools", "wires", "runner"),
+    "compose": ("core", "errors", "policy", "stores", "redactors", "tools", "runner"),
+    "integrations": ("core.values", "core.model", "errors", "runner", "wires", "integrations"),
+    "review": ("core", "errors", "policy", "review"),
+    "web": ("",),
+    "cli": ("",),
+    "__main__": ("cli",),
+    "": ("core.model", "core.reasons", "errors", "compose", "runner", "tools"),  # the package's front
+}
+"""Module or package → the modules and packages of ours that it may import; the longest name that fits counts. `""`: any."""
+
+UNIMPORTED = ("cli", "web", "__main__")  # nobody but themselves
+PURE = {"core"}  # standard library only
+PROOFS = {
+    "ParsedCall": {"guard.core.parse"},
+    "BoundCall": {"guard.core.bind"},
+    "ValidCall": {"guard.core.validate"},
+    "GroundedCall": {"guard.core.ground"},
+    "AuthorizedCall": {"guard.core.authorize"},
+    "Allow": {"guard.core.approve", "guard.core.pipeline"},  # pipeline: for calls that need nobody
+    "Hold": {"guard.core.approve"},
+}
+FOREIGN = ("openai", "anthropic", "starlette", "fastapi", "psycopg", "mcp", "sqlite3", "httpx", "casbin", "numpy")
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and full name of everything that a module imports, wherever in it and under whatever condition."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative imports are not used here"
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield node.lineno, full if full in MODULES else str(node.module)
+
+
+def within(name: str, place: str) -> bool:
+    return place in ("", name) or name.startswith(f"{place}.")
+
+
+def rule_of(name: str) -> tuple[str, ...]:
+    return RULES[max((place for place in RULES if place and within(name, place)), key=len, default="")]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_what_its_place_allows(module: str) -> None:
+    """As the table says; a package that the table does not know may import nothing."""
+    own = module.removeprefix("guard").removeprefix(".")
+    for line, name in imports(MODULES[module]):
+        if not within(name, "guard"):
+            continue
+        target = name.removeprefix("guard").removeprefix(".")
+        assert any(within(target, place) for place in rule_of(own)), f"{module}:{line} may not import {name}"
+        hidden = next((place for place in UNIMPORTED if within(target, place)), None)
+        assert hidden is None or own == "__main__" or within(own, hidden), f"{module}:{line}: nobody imports {hidden}"
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if within(name, "guard.core")])
+def test_the_core_knows_only_the_standard_library(module: str) -> None:
+    """No third party, no clock, no randomness, no environment."""
+    for line, name in imports(MODULES[module]):
+        top = name.partition(".")[0]
+        assert top == "guard" or top in sys.stdlib_module_names, f"{module}:{line} imports {name}"
+        assert top not in {"time", "random", "secrets", "uuid", "os", "socket", "threading", "asyncio", "sqlite3"}
+
+
+@pytest.mark.parametrize("proof", PROOFS)
+def test_each_proof_is_built_in_one_place(proof: str) -> None:
+    """Whoever could build a proof elsewhere could skip the room that gives it."""
+    found = {
+        name
+        for name, path in MODULES.items()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call) and proof in {getattr(node.func, "id", None), getattr(node.func, "attr", None)}
+    }
+    assert found == PROOFS[proof]
+
+
+def test_no_proof_is_copied_with_changes() -> None:
+    """`replace` on a proof would change what was proven: the core uses it on rows, outcomes, sessions and openings alone."""
+    for name in (*ROOMS, "pipeline", "board", "endings"):
+        for node in ast.walk(tree(MODULES[f"guard.core.{name}"])):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "replace":
+                first = ast.unparse(node.args[0])
+                assert not any(word in first for word in ("valid", "allow", "grounded", "bound", "parsed")), (name, first)
+
+
+def test_only_pipeline_and_commands_yield_in_the_core() -> None:
+    """A room that yields would hide a step of the walk."""
+    found = {
+        name
+        for name, path in MODULES.items()
+        if within(name, "guard.core") and any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(tree(path)))
+    }
+    assert found == {"guard.core.pipeline", "guard.core.commands"}
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Name and lines of every function, its docstring left out."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node, clean=False)
+            yield node.name, (node.end_lineno or 0) - node.lineno + 1 - (len(text.splitlines()) if text else 0)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_files_and_functions_stay_small(module: str) -> None:
+    """A file stops at 300 lines, a function at 40."""
+    lines = len(MODULES[module].read_text(encoding="utf-8").splitlines())
+    assert lines <= 300
+    assert [(name, size) for name, size in functions(MODULES[module]) if size > 40] == []
+
+
+def test_most_functions_are_short() -> None:
+    """The median function of the package has at most 8 lines."""
+    assert statistics.median(lines for path in MODULES.values() for _, lines in functions(path)) <= 8
+
+
+@pytest.mark.parametrize("path", [*MODULES.values(), *TESTS], ids=lambda path: str(path.relative_to(ROOT)))
+def test_modules_and_tests_say_what_they_are_for(path: Path) -> None:
+    """Every module and every test function has a docstring."""
+    assert ast.get_docstring(tree(path))
+    silent = [
+        node.name
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if node.name.startswith("test_") and path in TESTS and not ast.get_docstring(node)
+    ]
+    assert silent == []
+
+
+def test_importing_guard_imports_no_sdk_web_or_database_package() -> None:
+    """A program that only wraps its loop pays for nothing else."""
+    code = f"import sys, guard; print([name for name in {FOREIGN!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_public_names_are_what_can_be_imported() -> None:
+    """`__all__` is sorted and equals the names of the package that are neither private nor modules."""
+    shown = [name for name, value in vars(guard).items() if not name.startswith("_") and not isinstance(value, type(guard))]
+    assert sorted(guard.__all__) == sorted(shown)
+    assert guard.__all__ == sorted(guard.__all__, key=lambda name: (name.islower(), name))
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if not within(name, "guard.__main__")])
+def test_every_module_can_be_imported_alone(module: str) -> None:
+    """No import cycle shows up only in some order."""
+    assert importlib.import_module(module)
