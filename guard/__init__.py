@@ -15,7 +15,17 @@ The path of every call, in the order of `guard.core.pipeline`:
 from guard.compose import AsyncGuard, Guard, PolicyWarning
 from guard.core.model import Approval, Image, Outcome, Session, ToolCall
 from guard.core.reasons import Reason
-from guard.errors import ApprovalError, ConversationError, GuardError, PolicyError, Problem, StoreError, ToolError, WireError
+from guard.errors import (
+    ApprovalError,
+    ConversationError,
+    GuardError,
+    OutcomeUnknownError,
+    PolicyError,
+    Problem,
+    StoreError,
+    ToolError,
+    WireError,
+)
 from guard.runner import AsyncConversation, Conversation, Turn
 from guard.tools import Registry, tool
 
@@ -30,6 +40,7 @@ __all__ = [
     "GuardError",
     "Image",
     "Outcome",
+    "OutcomeUnknownError",
     "PolicyError",
     "PolicyWarning",
     "Problem",

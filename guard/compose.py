@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 from guard.core.ports import Policy
 from guard.core.values import JsonObject
 from guard.errors import GuardError, PolicyError, Problem
-from guard.policy import Declared, load_policy
 from guard.redactors import REDACTOR
 from guard.runner import guard as runner
 from guard.runner.hands import within
+from guard.runner.report import failure
 from guard.stores import open_store
 from guard.tools import RegisteredTool, registry
 
@@ -86,16 +86,21 @@ def _patient(checks: Checks, patience: float | None) -> Checks:
     waiting = sorted(name for name, check in checks.items() if inspect.iscoroutinefunction(check))
     if waiting:
         raise GuardError(f"checks are plain functions; async: {', '.join(waiting)}")
-    if patience is None:
-        return checks
-    return {name: partial(_within, check, patience) for name, check in checks.items()}
+    return {name: partial(_watched, name, check, patience) for name, check in checks.items()}
 
 
-def _within(check: Callable[[JsonObject], str | None], patience: float, arguments: JsonObject) -> Any:
-    return within(partial(check, arguments), patience)
+def _watched(name: str, check: Callable[[JsonObject], str | None], patience: float | None, arguments: JsonObject) -> Any:
+    """Run one check; what it raises refuses, and is told to the host's log besides."""
+    try:
+        return within(partial(check, arguments), patience)
+    except Exception as error:
+        failure(f"check {name}", error, REDACTOR)
+        raise
 
 
 def _compiled(folder: str | os.PathLike[str], tools: Any, checks: Checks) -> tuple[Policy, dict[str, RegisteredTool]]:
+    from guard.policy import Declared, load_policy  # noqa: PLC0415 - with the first policy, so that importing guard stays cheap
+
     found = registry(tools)
     declared = [
         Declared(

@@ -7,8 +7,8 @@
     ├── StoreError          the store cannot be reached or cannot write; the core turns it into refusals
     └── ApprovalError       a vote that does not count: not entitled, already decided, expired, unknown
 
-A refusal is never an exception: it is a value (`guard.core.model.Refusal`). Besides the tree stands `ToolError`, which a
-*tool* raises to let the model read its text. Imports nothing of ours; everything else may import it.
+A refusal is never an exception: it is a value (`guard.core.model.Refusal`). Besides the tree stand `ToolError`, which a
+*tool* raises to let the model read its text, and `OutcomeUnknownError`, with which an action says that it may or may not have happened. Imports nothing of ours; everything else may import it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ class Problem:
 
 
 class PolicyError(GuardError):
-    """A policy folder that may not be used. `problems` holds every mistake found, not only the first."""
+    """A policy folder that may not be used. `problems` holds every mistake found, not only the first; `warnings` what else was noticed."""
 
-    def __init__(self, problems: tuple[Problem, ...] | list[Problem]) -> None:
+    def __init__(self, problems: tuple[Problem, ...] | list[Problem], warnings: tuple[Problem, ...] = ()) -> None:
         self.problems: tuple[Problem, ...] = tuple(problems)
+        self.warnings = warnings
         count = len(self.problems)
         head = f"{count} problem{'' if count == 1 else 's'} in the policy"
         super().__init__("\n".join([head, *(f"  {problem}" for problem in self.problems)]))
@@ -66,6 +67,13 @@ class ApprovalError(GuardError):
     def __init__(self, code: str, message: str) -> None:
         self.code = code
         super().__init__(message)
+
+
+class OutcomeUnknownError(Exception):
+    """Raised by an action that cannot tell whether it took effect (a time-out of the system behind it): the call becomes `unknown`.
+
+    Any other exception says that the action failed; it may then be proposed and run again.
+    """
 
 
 class ToolError(Exception):

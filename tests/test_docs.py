@@ -12,6 +12,7 @@ import pytest
 from provider import Provider
 
 from guard.cli.main import COMMANDS, parser
+from guard.cli.places import system_user
 from guard.core.reasons import Reason
 from guard.policy.language import KEYS
 
@@ -76,6 +77,9 @@ def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
     """The commands of the console blocks exit with 0 where the README's own files lie."""
     _write(tmp_path, next(text for language, text in BLOCKS if language == "yaml"))
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    (tmp_path / "policies" / "people.yaml").write_text(
+        f"people: {{{system_user()}: {{principal: s_9, roles: [support]}}}}\n", "utf-8"
+    )
     make = "from guard.stores import open_store; open_store('sqlite:///guard.db').close()"
     subprocess.run([sys.executable, "-c", make], cwd=tmp_path, env=env, check=True)
 

@@ -57,6 +57,18 @@ def _names(names: tuple[str, ...]) -> str:
     return encode(list(names))
 
 
+_LAST: list[tuple[ConversationRef | None, str]] = [(None, "")]
+
+
+def _near(ref: ConversationRef) -> str:
+    """`where`, without hashing the reference again while it stays the same object."""
+    known, text = _LAST[0]
+    if known is not ref:
+        text = where(ref)
+        _LAST[0] = (ref, text)
+    return text
+
+
 def _head(kind: str, key: CallKey, call_id: str, actor: str, tool: str) -> str:
     return _placed(kind, (key.ref, key.turn, key.position), call_id, actor, tool)
 
@@ -64,7 +76,7 @@ def _head(kind: str, key: CallKey, call_id: str, actor: str, tool: str) -> str:
 def _placed(kind: str, place: tuple[ConversationRef, int, int], call_id: str, actor: str, tool: str) -> str:
     ref, turn, position = place
     return (
-        f'"kind":"{kind}",{where(ref)},"turn":{turn},"position":{position},"actor":{actor},'
+        f'"kind":"{kind}",{_near(ref)},"turn":{turn},"position":{position},"actor":{actor},'
         f'"call_id":{quote(call_id)},"tool":{tool}'
     )
 

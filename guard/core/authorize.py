@@ -18,6 +18,8 @@ from guard.core.values import Json, canonical, equal
 
 def lookups(valid: ValidCall) -> tuple[tuple[tuple[str, Json], ...], tuple[str, ...]]:
     """Which records (resource name, id) and which file paths must be looked up before this call can be judged."""
+    if not (valid.tool.resources or valid.tool.resolves):
+        return (), ()
     records = [(rule.name, value) for rule in valid.tool.resources for value in rule.argument.find(valid.arguments)]
     paths = [value for path in valid.tool.resolves for value in path.find(valid.arguments) if isinstance(value, str)]
     return tuple(records), tuple(paths)
@@ -40,7 +42,7 @@ def authorize(grounded: GroundedCall, session: Session, authorizer: Authorizer, 
     broken = [rule for rule in tool.rules if _refuses(rule, scope)]
     enforced = next((rule for rule in broken if not rule.shadow), None)
     if enforced is not None:
-        return Refusal(reason=Reason.RULE_REFUSED, detail=enforced.say or "", rules=(enforced.id,))
+        return Refusal(reason=Reason.RULE_REFUSED, detail=enforced.say or _concerns(enforced), rules=(enforced.id,))
     shadowed = tuple(f"shadow {rule.id}" for rule in broken)
     return AuthorizedCall(grounded=grounded, rules=verdict.rules + shadowed, approval=_asks(tool, scope))
 
@@ -72,6 +74,12 @@ def _scope(valid: ValidCall, session: Session, facts: Facts) -> Mapping[str, Jso
             resource.update(record)
         resource[rule.name] = record
     return {"arguments": valid.arguments, "session": session.facts(), "resource": resource, "resolved": facts.resolved}
+
+
+def _concerns(rule: ArgumentRule) -> str:
+    """Which of its own arguments the model should look at; never what the policy wants of them."""
+    named = dict.fromkeys(str(test.path) for test in rule.when.tests if test.path.root == "arguments")
+    return f"It concerns: {', '.join(named)}." if named else ""
 
 
 def _refuses(rule: ArgumentRule, scope: Mapping[str, Json]) -> bool:

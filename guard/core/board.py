@@ -87,12 +87,18 @@ class Board:
 
     def each(self, kind: type[S], room: Callable[[int, S], State], failure: Reason = Reason.INTERNAL_ERROR) -> None:
         """Send every call that is a `kind` through `room`. Whatever a room raises refuses that call alone."""
-        for index, state in enumerate(self.states):
-            if isinstance(state, kind):
+        states, last = self.states, self.last
+        for index, state in enumerate(states):
+            if type(state) is kind:
                 try:
-                    self.put(index, room(index, state))
+                    new = room(index, state)
                 except Exception as error:  # noqa: BLE001 - default deny: an error in a room is a refusal
-                    self.put(index, Refusal(reason=failure, note=type(error).__name__))
+                    new = Refusal(reason=failure, note=type(error).__name__)
+                states[index] = new
+                if type(new) in _PROOFS:
+                    last[index] = new
+                elif type(new) is Refusal:
+                    self.stop = self.stop or new.stop
 
     def put(self, index: int, state: State) -> None:
         """Note how far a call got."""
@@ -105,7 +111,7 @@ class Board:
 
     def having(self, kind: type[S]) -> list[tuple[int, S]]:
         """The calls that are a `kind` now, with their indexes."""
-        return [(index, state) for index, state in enumerate(self.states) if isinstance(state, kind)]
+        return [(index, state) for index, state in enumerate(self.states) if type(state) is kind]
 
     def abandon(self, reason: Reason) -> None:
         """Refuse every call that is not decided against or answered yet: the store failed before anything ran."""

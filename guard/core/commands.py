@@ -247,6 +247,7 @@ class Executed:
     failed: bool = False  # the tool said so itself
     timed_out: bool = False
     interrupted: bool = False  # cancelled or stopped while running
+    unclear: bool = False  # the tool itself cannot tell whether it took effect
     started: bool = True
     ms: float = 0.0
 

@@ -60,7 +60,7 @@ def _outcome(context: Context, allow: Allow, ran: Executed, key: CallKey) -> tup
     if not ran.started:
         reason = Reason.INTERRUPTED if ran.interrupted else Reason.INTERNAL_ERROR
         return answer.refused(valid.call, key, Refusal(reason=reason), valid.arguments, context.redactor), ()
-    if ran.interrupted or ran.timed_out:
+    if ran.interrupted or ran.timed_out or ran.unclear:
         return _unfinished(valid, key, ran, spent), ()
     if ran.error is not None:
         return _broken(context, valid, ran, spent, key), ()
@@ -68,11 +68,14 @@ def _outcome(context: Context, allow: Allow, ran: Executed, key: CallKey) -> tup
     return _finished(valid, key, ran, shown, spent), _labels(shown)
 
 
+_REASON = {(True, False): Reason.TOOL_TIMED_OUT, (False, True): Reason.INTERRUPTED, (False, False): Reason.TOOL_FAILED}
+
+
 def _unfinished(valid: ValidCall, key: CallKey, ran: Executed, spent: str | None) -> Outcome:
     if valid.tool.acts:
-        detail = "It did not answer in time." if ran.timed_out else "It was interrupted."
+        detail = "It did not answer in time." if ran.timed_out else "It was interrupted." if ran.interrupted else ""
         return answer.unknown(valid.call, key, valid.arguments, detail, spent)
-    return answer.failed(valid, key, Reason.TOOL_TIMED_OUT if ran.timed_out else Reason.INTERRUPTED, "")
+    return answer.failed(valid, key, _REASON[ran.timed_out, ran.interrupted], "")
 
 
 def _broken(context: Context, valid: ValidCall, ran: Executed, spent: str | None, key: CallKey) -> Outcome:

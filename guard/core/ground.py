@@ -27,9 +27,14 @@ class _Found:
     evidence: Evidence | None = None
 
 
+_NOTHING: tuple[frozenset[str], bool] = (frozenset(), False)
+
+
 def needs(valid: ValidCall) -> tuple[frozenset[str], bool]:
     """Which tools' earlier calls this call must be compared with, and whether the user's words are needed."""
     tool = valid.tool
+    if not (tool.grounds or tool.after or tool.limits.sums):
+        return _NOTHING
     sources = [source for ground in tool.grounds for source in ground.sources]
     sources += [limit.at_most for limit in tool.limits.sums if isinstance(limit.at_most, Source)]
     tools = {source.tool for source in sources if source.origin == "tool"} | {after.tool for after in tool.after}
@@ -39,9 +44,9 @@ def needs(valid: ValidCall) -> tuple[frozenset[str], bool]:
 def ground(valid: ValidCall, session: Session, ledger: Ledger) -> GroundedCall | Refusal:
     """Find every grounded value and every prerequisite in `ledger`, the user's words or `session`."""
     tool = valid.tool
-    owned = {binding.field for binding in tool.bindings}
+    owned = frozenset([binding.field for binding in tool.bindings])
     if not tool.grounds and not tool.after:
-        return GroundedCall(valid=valid, origins=valid.origins, owned=frozenset(owned))
+        return GroundedCall(valid=valid, origins=valid.origins, owned=owned)
     facts = session.facts()
     grounds = [(rule, _grounded(rule, valid, facts, ledger)) for rule in tool.grounds]
     afters = [(rule, _prerequisite(rule, valid, facts, ledger)) for rule in tool.after]

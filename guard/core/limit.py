@@ -58,6 +58,8 @@ def exhausted(opened: Opened, limits: Limits) -> Refusal | None:
 def charges(call: AuthorizedCall, limits: Limits, key: CallKey, run: int, ledger: Ledger) -> tuple[Charge, ...] | Refusal:
     """Every budget that this call draws on, each with its limit. `run` counts how often the user has spoken."""
     valid = call.valid
+    if not (limits.counted or valid.tool.limits.any or call.grounded.evidence):
+        return ()
     where = canonical([key.ref.tenant, key.ref.conversation])
     whole, this_run, this_turn = f"conversation of {where}", f"run of {where}:{run}", f"turn of {where}:{key.turn}"
     own = valid.tool.limits

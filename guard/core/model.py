@@ -7,6 +7,7 @@ rules; imports no room.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -233,10 +234,20 @@ class Approval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """A picture in a tool's result. `data` is base64 text."""
+    """A picture in a tool's result. `data` is base64 text; bytes are encoded. Raises ValueError for text that is not base64."""
 
     data: str
     media_type: str = "image/png"
+
+    def __post_init__(self) -> None:
+        given: object = self.data
+        if isinstance(given, bytes | bytearray):
+            object.__setattr__(self, "data", base64.b64encode(given).decode("ascii"))
+            return
+        try:
+            base64.b64decode(self.data, validate=True)
+        except (ValueError, TypeError):
+            raise ValueError("a picture's data is base64 text, or bytes") from None
 
 
 Block: TypeAlias = str | Image

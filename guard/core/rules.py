@@ -129,6 +129,11 @@ class ToolLimits:
     equal: int | None = None
     sums: tuple[SumLimit, ...] = ()
 
+    @property
+    def any(self) -> bool:
+        """Whether there is any limit."""
+        return self.calls is not None or self.equal is not None or bool(self.sums)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -139,6 +144,11 @@ class Limits:
     run: Mapping[str, Decimal] = field(default_factory=dict)  # steps, calls, seconds, tokens, cost, equal
     conversation: Mapping[str, Decimal] = field(default_factory=dict)  # calls, tokens, cost
     prices: Mapping[str, tuple[Decimal, Decimal]] = field(default_factory=dict)  # model → cost of a million tokens in, out
+
+    @property
+    def counted(self) -> bool:
+        """Whether single calls draw on any budget."""
+        return bool(self.run or self.conversation) or self.turn_calls is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,12 @@ compiled elsewhere and arrives in the `Tool`.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from guard.core.model import BoundCall, ConversationRef, Origin, Refusal, ValidCall
 from guard.core.reasons import Reason
 from guard.core.rules import Check, Tool
-from guard.core.values import JsonObject, canonical, copy, digest, sha
+from guard.core.values import JsonObject, canonical, copy, sha
 
 MAX_ISSUES = 20
 
@@ -43,7 +45,13 @@ def validate(bound: BoundCall, ref: ConversationRef) -> ValidCall | Refusal:
 
 def fingerprint(tool: Tool, mark: str, ref: ConversationRef) -> str:
     """What an approval is bound to: tool, definition, final arguments (by digest), person, tenant and conversation."""
-    return digest("guard-call-v1", tool.name, tool.definition, ref.tenant, ref.principal, ref.conversation, mark)
+    return sha(_prefix(tool.name, tool.definition, ref) + mark)
+
+
+@lru_cache(maxsize=1024)
+def _prefix(name: str, definition: str, ref: ConversationRef) -> str:
+    parts = ("guard-call-v1", name, definition, ref.tenant, ref.principal, ref.conversation)
+    return ",".join([*(str(len(part)) for part in parts), "64"]) + ":" + "".join(parts)
 
 
 def _origins(tool: Tool, arguments: JsonObject, defaulted: tuple[str, ...]) -> dict[str, Origin]:

@@ -76,6 +76,10 @@ def decimal_text(value: Decimal) -> str:
 
 def number_text(value: int | Decimal | float) -> str:
     """One text for each number, however it was spelled: 60, 60.0 and 6e1 all give `6e1`. For hashing, not for showing."""
+    if type(value) is int:
+        text = str(value)
+        stripped = text.rstrip("0")
+        return f"{stripped}e{len(text) - len(stripped)}" if stripped else "0"
     exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     sign, digits, exponent = exact.as_tuple()
     if not isinstance(exponent, int):
@@ -150,7 +154,10 @@ def equal(left: Json, right: Json) -> bool:
 def copy(value: Json) -> Json:
     """A deep copy of a JSON value; leaves are immutable and shared."""
     if type(value) is dict:
-        return {key: copy(item) for key, item in value.items()}
+        for item in value.values():
+            if type(item) is dict or type(item) is list:
+                return {key: copy(inner) for key, inner in value.items()}
+        return value.copy()
     if type(value) is list:
         return [copy(item) for item in value]
     return value

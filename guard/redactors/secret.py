@@ -44,6 +44,7 @@ _ASSIGNED = re.compile(
     r"""(?:[\\"']{1,4}(?P<quoted>[^\\"'\n]{6,200})[\\"']|(?=[^\s"']{0,40}[0-9])(?P<bare>[^\s"'\\,;&\[{<]{8,200}))""",
     re.ASCII | re.IGNORECASE,
 )
+_LOGIN = re.compile(r"(?<=://)[^\s/@:]{0,200}:[^\s/@]{1,400}(?=@)")
 _BEARER = re.compile(r"(?:bearer|basic)[ ]{1,3}(?P<value>[A-Za-z0-9._~+/=-]{16,4000})", re.ASCII | re.IGNORECASE)
 _STRONG = frozenset(
     {"password", "passwd", "passphrase", "passcode", "pwd", "secret", "secrets", "apikey", "accesskey", "privatekey", "secretkey"}
@@ -113,13 +114,15 @@ def hides(text: str) -> bool:
 
 
 def secret_gate(text: str) -> bool:
-    """Whether a known prefix stands in a text with a run of characters long enough for a key, or a word assigns a secret."""
-    return assigns(text) or (long_name(text) and _START.search(text) is not None)
+    """Whether a known prefix stands in a text with a run of characters long enough for a key, a word assigns a secret, or a URL holds one."""
+    return assigns(text) or ("://" in text and "@" in text) or (long_name(text) and _START.search(text) is not None)
 
 
 def secret_spans(_key: str | None, text: str) -> list[tuple[int, int]]:
     """The spans of all keys known by their prefix, and of values that a text assigns to a word that names a secret."""
     found = [match.span() for match in _OWN.finditer(text)]
+    if "://" in text:
+        found += [match.span() for match in _LOGIN.finditer(text)]
     if assigns(text):
         found += [
             span

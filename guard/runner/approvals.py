@@ -30,20 +30,21 @@ class Approvals:
         """Approvals, oldest first; pending ones unless `status` says otherwise (None: all)."""
         return self._guard.store.approvals(status=status, tenant=tenant, conversation=conversation)
 
-    def show(self, approval_id: str) -> Approval:
-        """One approval with its final arguments in full. Raises ApprovalError (`not_found`)."""
+    def show(self, approval_id: str | Approval) -> Approval:
+        """One approval, by its id (or itself, looked up anew), with its final arguments in full. Raises ApprovalError (`not_found`)."""
+        approval_id = approval_id.id if isinstance(approval_id, Approval) else str(approval_id)
         found = self._guard.store.approval(approval_id)
         return found if found is not None else _not_found(approval_id)
 
-    def approve(self, approval_id: str, *, approver: Session, reason: str | None = None) -> Approval:
+    def approve(self, approval_id: str | Approval, *, approver: Session, reason: str | None = None) -> Approval:
         """Say yes to this exact call. Runs nothing. Raises ApprovalError when the vote does not count."""
         return self._vote(approval_id, "approved", approver, reason)
 
-    def reject(self, approval_id: str, *, approver: Session, reason: str | None = None) -> Approval:
+    def reject(self, approval_id: str | Approval, *, approver: Session, reason: str | None = None) -> Approval:
         """Say no; the model may read `reason`. Raises ApprovalError when the vote does not count."""
         return self._vote(approval_id, "rejected", approver, reason)
 
-    def _vote(self, approval_id: str, decision: str, approver: Session, reason: str | None) -> Approval:
+    def _vote(self, approval_id: str | Approval, decision: str, approver: Session, reason: str | None) -> Approval:
         if not isinstance(approver, Session):
             raise ApprovalError("not_entitled", "an approver is a Session that the host authenticated")
         approval = self.show(approval_id)
@@ -53,8 +54,8 @@ class Approvals:
             self._guard.store.record((), (event,))
             if approver.principal == approval.requester and approver.tenant == approval.tenant:
                 raise ApprovalError("not_entitled", "the requester may not decide about this call; another person must")
-            _not_found(approval_id)
-        return self._guard.store.vote(approval_id, status=decision, by=approver.principal, reason=reason, event=event)
+            _not_found(approval.id)
+        return self._guard.store.vote(approval.id, status=decision, by=approver.principal, reason=reason, event=event)
 
     def entitled(self, approval: Approval, approver: Session) -> bool:
         """Whether the policy in force lets this person decide about the approval. Says nothing about its status."""
@@ -86,14 +87,14 @@ class AsyncApprovals:
         """See `Approvals.list`."""
         return await asyncio.to_thread(self._plain.list, status=status, tenant=tenant, conversation=conversation)
 
-    async def show(self, approval_id: str) -> Approval:
+    async def show(self, approval_id: str | Approval) -> Approval:
         """See `Approvals.show`."""
         return await asyncio.to_thread(self._plain.show, approval_id)
 
-    async def approve(self, approval_id: str, *, approver: Session, reason: str | None = None) -> Approval:
+    async def approve(self, approval_id: str | Approval, *, approver: Session, reason: str | None = None) -> Approval:
         """See `Approvals.approve`."""
         return await asyncio.to_thread(self._plain.approve, approval_id, approver=approver, reason=reason)
 
-    async def reject(self, approval_id: str, *, approver: Session, reason: str | None = None) -> Approval:
+    async def reject(self, approval_id: str | Approval, *, approver: Session, reason: str | None = None) -> Approval:
         """See `Approvals.reject`."""
         return await asyncio.to_thread(self._plain.reject, approval_id, approver=approver, reason=reason)

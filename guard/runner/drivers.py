@@ -24,10 +24,10 @@ from guard.runner.hands import (
     in_thread,
     load_call,
     now,
-    raised,
     resolved,
     within,
 )
+from guard.runner.report import failure
 from guard.tools import normalise
 
 T = TypeVar("T")
@@ -92,7 +92,7 @@ class SyncRun:
         except TooLateError:
             return p.Executed(timed_out=True)
         except _FOREIGN as error:
-            return raised(error, started)
+            return self._hands.raised(command, error, started)
         except BaseException as error:  # noqa: BLE001 - Ctrl-C goes on up once the turn is closed
             self._interrupt = error
             return p.Executed(interrupted=True)
@@ -100,14 +100,14 @@ class SyncRun:
     def _facts(self, command: p.LoadFacts) -> p.Facts:
         found: dict[tuple[str, str], Any] = {}
         for place, (name, identity) in distinct(command).items():
-            loader = self._hands.loaders.get(name)
+            loader = self._hands.loader(name)
             if loader is None:
                 continue
             try:
                 call = partial(load_call, loader, identity, command.session)
                 found[place] = normalise(within(call, self._hands.patience)).value
-            except _FOREIGN:  # a fact that cannot be had is missing, and what is missing refuses
-                continue
+            except _FOREIGN as error:  # a fact that cannot be had is missing, and what is missing refuses
+                failure(f"the loader of {name}", error, self._hands.redactor)
             except BaseException as error:  # noqa: BLE001 - as for a tool
                 self._interrupt = error
         return p.Facts(resources=found, resolved=resolved(command))
@@ -192,9 +192,9 @@ class AsyncRun:
             if _cancels() > before:
                 self._interrupt = error
                 return p.Executed(interrupted=True)
-            return raised(error, started)  # the tool cancelled itself
+            return self._hands.raised(command, error, started)  # the tool cancelled itself
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool is foreign code: whatever it raises is a failed result
-            done = raised(error, started)
+            done = self._hands.raised(command, error, started)
         except BaseException as error:  # noqa: BLE001 - Ctrl-C goes on up once the turn is closed
             self._interrupt = error
             return p.Executed(interrupted=True)
@@ -221,15 +221,15 @@ class AsyncRun:
     async def _facts(self, command: p.LoadFacts) -> p.Facts:
         found: dict[tuple[str, str], Any] = {}
         for place, (name, identity) in distinct(command).items():
-            loader, before = self._hands.loaders.get(name), _cancels()
+            loader, before = self._hands.loader(name), _cancels()
             if loader is None:
                 continue
             try:
                 call = partial(load_call, loader, identity, command.session)
                 value = await self._call(call, iscoroutinefunction(loader), self._hands.patience)
                 found[place] = normalise(await value if asyncio.iscoroutine(value) else value).value
-            except (Exception, SystemExit):  # noqa: BLE001, S112 - a fact that cannot be had is missing, and what is missing refuses
-                continue
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - a fact that cannot be had is missing, and what is missing refuses
+                failure(f"the loader of {name}", error, self._hands.redactor)
             except BaseException as error:  # noqa: BLE001 - as for a tool
                 if _cancels() > before or not isinstance(error, asyncio.CancelledError):
                     self._interrupt = error

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Literal, TypeVar
+from types import TracebackType
+from typing import Any, Literal, Self, TypeVar
 
 from guard.core.model import ConversationRef, Outcome, Session, ToolCall
 from guard.core.ports import Policy, Redactor, Store
@@ -40,7 +41,7 @@ class GuardBase:
         self.policy = policy
         self.store = store
         self.redactor = redactor
-        self.hands = Hands(store=store, tools=tools, patience=patience)
+        self.hands = Hands(store=store, tools=tools, redactor=redactor, patience=patience)
         self._visible: dict[tuple[object, ...], frozenset[str]] = {}
 
     def resource(self, name: str) -> Callable[[F], F]:
@@ -77,6 +78,13 @@ class GuardBase:
     def close(self) -> None:
         """Give back what the store holds open."""
         self.store.close()
+
+    def __enter__(self) -> Self:
+        """`with Guard.load(…) as guard:` closes the store at the end."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
 
     def _ref(self, session: Session, conversation: str) -> ConversationRef:
         if not isinstance(session, Session):

@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from guard.core import ports as p
+from guard.core.audit import reference
 from guard.core.model import Session
 from guard.core.values import Json, canonical, copy
-from guard.errors import GuardError, StoreError, ToolError
+from guard.errors import GuardError, OutcomeUnknownError, StoreError, ToolError
+from guard.runner.report import failure, missing
 from guard.tools import RegisteredTool, normalise
 
 T = TypeVar("T")
@@ -51,6 +53,7 @@ class Hands:
 
     store: p.Store
     tools: Mapping[str, RegisteredTool]
+    redactor: p.Redactor
     loaders: dict[str, Loader] = field(default_factory=dict)
     patience: float | None = None  # seconds that a loader may take; None: it runs inline and is waited for
 
@@ -66,6 +69,22 @@ class Hands:
         if tool is None or (command.tool.acts and canonical(arguments) != command.canonical):
             return p.Executed(error="ArgumentsChanged" if tool else "NotRegistered", started=False)
         return lambda: tool.run(arguments, command.idempotency_key)
+
+    def raised(self, command: p.Execute, error: BaseException, started: float) -> p.Executed:
+        """What a tool raised: the class for the audit, the text only where the tool declared it safe, all of it for the host's log."""
+        if isinstance(error, OutcomeUnknownError):
+            return p.Executed(unclear=True, ms=_since(started))
+        safe = str(error) if isinstance(error, ToolError) else None
+        if safe is None:
+            failure(f"tool {command.tool.name} (reference {reference(command.key)})", error, self.redactor)
+        return p.Executed(error=type(error).__name__, safe=safe, ms=_since(started))
+
+    def loader(self, name: str) -> Loader | None:
+        """The loader of a resource; the lack of one is told to the host's log."""
+        found = self.loaders.get(name)
+        if found is None:
+            missing(name)
+        return found
 
     def is_async(self, command: p.Execute) -> bool:
         """Whether the implementation must be awaited."""
@@ -87,12 +106,6 @@ def finished(value: object, started: float) -> p.Executed:
     """What a tool returned, as JSON."""
     normal = normalise(value)
     return p.Executed(value=normal.value, content=normal.blocks, failed=normal.failed, ms=_since(started))
-
-
-def raised(error: BaseException, started: float) -> p.Executed:
-    """What a tool raised: the class for the audit, and the text only where the tool declared it safe."""
-    safe = str(error) if isinstance(error, ToolError) else None
-    return p.Executed(error=type(error).__name__, safe=safe, ms=_since(started))
 
 
 def now() -> float:
@@ -153,12 +166,13 @@ def within(call: Callable[[], Any], timeout: float | None) -> Any:
 
 
 def load_call(loader: Loader, name_of: Json, session: Session) -> Any:
-    """Call a loader with the id, and with the session when it takes two arguments."""
+    """Call a loader with the id, and with the session when it asks for one: a second parameter without a default, or called so."""
     try:
-        count = len(inspect.signature(loader).parameters)
+        second = list(inspect.signature(loader).parameters.values())[1:2]
     except (TypeError, ValueError):
-        count = 1
-    return loader(name_of, session) if count > 1 else loader(name_of)
+        second = []
+    wanted = any(one.name == "session" or one.default is one.empty for one in second)
+    return loader(name_of, session) if wanted and second[0].kind is not second[0].VAR_KEYWORD else loader(name_of)
 
 
 def distinct(command: p.LoadFacts) -> dict[tuple[str, str], tuple[str, Json]]:

@@ -53,5 +53,6 @@ def open_store(url: str, *, clock: Clock | None = None) -> Store:
     scheme, mark, rest = url.partition("://")
     opener = SCHEMES.get(scheme) if mark else None
     if opener is None:
-        raise StoreError(f"there is no store of this kind; known: {_known()}")
+        cure = "" if mark else "; write sqlite:///guard.db"
+        raise StoreError(f"there is no store of this kind; known: {_known()}{cure}")
     return opener(rest, time.time if clock is None else clock)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ GENESIS = "0" * 64
 _OWN = frozenset({"v", "id", "ts", "chain", "seq", "prev", "hash"})
 _LONE = re.compile("[\ud800-\udfff]")
 _sha256 = hashlib.sha256
+_PAIR = struct.Struct(">Q32sQ").pack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,13 +82,7 @@ def _members(event: dict[str, Any]) -> str:
 
 def _hash(chain: int, seq: int, prev: str, body: bytes) -> str:
     name = b"%d" % chain
-    head = b"guard-audit-v1\0%b%b%b%b%b" % (
-        len(name).to_bytes(8),
-        name,
-        seq.to_bytes(8),
-        bytes.fromhex(prev),
-        len(body).to_bytes(8),
-    )
+    head = b"guard-audit-v1\0" + len(name).to_bytes(8) + name + _PAIR(seq, bytes.fromhex(prev), len(body))
     return _sha256(head + body).hexdigest()
 
 

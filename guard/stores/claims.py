@@ -53,7 +53,7 @@ def merged(old: CallRow | None, new: CallRow) -> CallRow | None:
         return new
     if old.status in _TAKEN and not _ends(old, new):
         return replace(old, settled=True) if new.settled and not old.settled else None
-    return new
+    return replace(new, run=old.run) if old.status in _TAKEN else new  # a call belongs to the run in which it was taken
 
 
 def _ends(old: CallRow, new: CallRow) -> bool:
@@ -80,7 +80,7 @@ def claim(tables: Tables, command: Claim) -> ClaimAnswer:
     spent = None if command.approval is None else _spend(tables, command, command.approval)
     if isinstance(spent, Conflict):
         return spent
-    started = replace(row, status="started", at=tables.now)
+    started = replace(row, status="started", at=tables.now, run=tables.talk(home).run)
     if not tables.claim(started, command.approval):
         return InDoubt(row=started)
     tables.append(command.event)

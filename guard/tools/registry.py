@@ -15,8 +15,6 @@ from typing import Any, TypeVar
 from guard.core.rules import Issue
 from guard.core.values import JsonObject
 from guard.errors import GuardError
-from guard.tools.arguments import executor
-from guard.tools.signature import read_signature
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MARK = "__guard_tool__"
@@ -141,6 +139,10 @@ def _build(function: Callable[..., Any], given: str | None) -> RegisteredTool:
     name = _name(next(name for name in (given, mark.name, _own_name(function)) if name is not None), origin)
     if inspect.isasyncgenfunction(inner):
         raise GuardError(f"tool {name} ({origin}) is an async generator; collect its items into a list and return that")
+    # pydantic is loaded with the first function, so that importing guard stays cheap
+    from guard.tools.arguments import executor  # noqa: PLC0415
+    from guard.tools.signature import read_signature  # noqa: PLC0415
+
     signature = read_signature(function, inner, name)
     schema = signature.schema if mark.schema is None else _own_schema(dict(mark.schema), signature.parameters, name)
     accepts, run = executor(function, signature)

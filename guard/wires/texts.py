@@ -27,7 +27,9 @@ def text_of(text: str) -> str:
 
 def blocks_of(outcome: Outcome) -> tuple[Block, ...]:
     """The content as blocks, at least one: blank texts left out, pictures that no provider takes replaced by a note."""
-    content = (outcome.content,) if isinstance(outcome.content, str) else outcome.content
+    content = outcome.content
+    if isinstance(content, str):
+        return (text_of(content),) if content.strip() else (NO_OUTPUT,)
     blocks = (note_of(block) if isinstance(block, Image) else block for block in content)
     kept = tuple(
         block if isinstance(block, Image) else text_of(block) for block in blocks if isinstance(block, Image) or block.strip()
