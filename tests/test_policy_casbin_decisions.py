@@ -1,0 +1,100 @@
+"""Casbin's decisions: some rule must allow and none may deny, for the person or any of their roles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from policy_casbin_kit import MODEL, loaded, who
+
+from guard.core.model import Session
+from guard.policy import load_policy
+from guard.policy.casbin_rules import CasbinAuthorizer
+
+DECISIONS = {
+    # name: (rules, session, tool, act, allowed, denied)
+    "a role is allowed": ("", who("E1", "employee"), "read_it", "call", True, False),
+    "without the role": ("", who("E1"), "read_it", "call", False, False),
+    "an unknown tool": ("", who("E1", "employee"), "wipe", "call", False, False),
+    "another act": ("", who("E1", "employee"), "pay", "approve", False, False),
+    "an approver": ("", who("E2", "supervisor"), "pay", "approve", True, False),
+    "an approver may not call": ("", who("E2", "supervisor"), "pay", "call", False, False),
+    "a deny beats an allow": ("p, intern, *, pay, call, deny", who("E1", "employee", "intern"), "pay", "call", False, True),
+    "a deny by person": ("p, E1, *, pay, call, deny", who("E1", "employee"), "pay", "call", False, True),
+    "a deny of another person": ("p, E9, *, pay, call, deny", who("E1", "employee"), "pay", "call", True, False),
+    "a deny of everybody": ("p, *, *, pay, call, deny", who("E1", "employee"), "pay", "call", False, True),
+    "a deny in this tenant": ("p, *, acme, pay, call, deny", who("E1", "employee"), "pay", "call", False, True),
+    "a deny in another tenant": ("p, *, other, pay, call, deny", who("E1", "employee"), "pay", "call", True, False),
+    "a deny by prefix": ("p, *, *, p*, call, deny", who("E1", "employee"), "pay", "call", False, True),
+    "a deny to approve": ("p, E2, *, pay, approve, deny", who("E2", "supervisor"), "pay", "approve", False, True),
+    "an allow by person": ("p, E1, *, read_it, call, allow", who("E1"), "read_it", "call", True, False),
+    "a prefix covers its server": ("p, a, *, mcp__tts__*, call, allow", who("E1", "a"), "mcp__tts__say", "call", True, False),
+    "a prefix covers no look-alike": (
+        "p, a, *, mcp__tts__*, call, allow",
+        who("E1", "a"),
+        "mcp__tts_evil__say",
+        "call",
+        False,
+        False,
+    ),
+    "a role by rule": ("g, E1, employee, acme", who("E1"), "read_it", "call", True, False),
+    "a role in another tenant": ("g, E1, employee, other", who("E1"), "read_it", "call", False, False),
+    "a role everywhere": ("g, E1, employee, *", who("E1"), "read_it", "call", True, False),
+    "a role of a role": ("g, clerk, employee, *", who("E1", "clerk"), "read_it", "call", True, False),
+    "a person called like a role": ("", who("supervisor", "employee"), "pay", "approve", False, False),
+    "a person called *": ("", who("*"), "read_it", "call", False, False),
+}
+
+
+@pytest.mark.parametrize(("csv", "session", "tool", "act", "allowed", "denied"), DECISIONS.values(), ids=DECISIONS.keys())
+def test_a_decision(tmp_path: Path, csv: str, session: Session, tool: str, act: str, allowed: bool, denied: bool) -> None:
+    """Some rule must allow and none may deny, for the person or any role."""
+    verdict = loaded(tmp_path, csv).decide(session, tool, act)
+
+    assert (verdict.allowed, verdict.denied) == (allowed, denied)
+
+
+def test_a_verdict_names_its_rules(tmp_path: Path) -> None:
+    """The audit can say which rule allowed, and which one denied."""
+    judge = loaded(tmp_path, "p, E1, *, pay, call, deny\n")
+
+    assert judge.decide(who("E2", "employee"), "pay", "call").rules == ("p, employee, *, pay, call, allow",)
+    assert judge.decide(who("E1", "employee"), "pay", "call").rules == ("p, E1, *, pay, call, deny",)
+    assert judge.decide(who("E2"), "pay", "call").rules == ()
+
+
+def test_a_child_is_never_wider_than_whom_it_is_within(tmp_path: Path) -> None:
+    """A child needs its own role, does not inherit the person's, and falls with the parent's denies."""
+    judge = loaded(tmp_path, "g, E1, employee, *\np, E9, *, pay, call, deny\n")
+    parent = who("E1", "employee")
+
+    assert judge.decide(who("E1", "employee", within=parent), "pay", "call").allowed
+    assert not judge.decide(who("E1", within=parent), "pay", "call").allowed
+    assert not judge.decide(who("E1", "employee", within=who("E8")), "pay", "call").allowed
+    assert judge.decide(who("E9", "employee", within=who("E9", "employee")), "pay", "call").denied
+    assert judge.roles(who("E1", within=parent)) == frozenset()
+
+
+def test_roles_include_derived_ones(tmp_path: Path) -> None:
+    """Roles follow through roles, in the session's tenant; the person's own id is none of them."""
+    judge = loaded(tmp_path, "g, E1, clerk, acme\ng, clerk, employee, *\ng, E1, supervisor, other\n")
+
+    assert judge.roles(who("E1", "guest")) == {"guest", "clerk", "employee"}
+    assert judge.roles(who("E1", tenant="other")) == {"supervisor"}
+
+
+def test_a_long_role_chain_keeps_its_deny(tmp_path: Path) -> None:
+    """Casbin's own role manager forgets roles beyond ten steps; a deny at the end of a long chain still counts."""
+    chain = "".join(f"g, r{n}, r{n + 1}, *\n" for n in range(30))
+    judge = loaded(tmp_path, chain + "p, r30, *, pay, call, deny\n")
+
+    assert judge.decide(who("E1", "employee", "r0"), "pay", "call").denied
+
+
+def test_a_policy_without_rules_allows_nothing(tmp_path: Path) -> None:
+    """Casbin without rules judges an empty one; it is never asked."""
+    judge = CasbinAuthorizer(MODEL, [], [], roles=())
+
+    assert not judge.decide(who("E1", ""), "", "").allowed
+    (tmp_path / "tools.yaml").write_text("tools: {a: {kind: read}}")
+    assert not load_policy(tmp_path).policy.authorizer.decide(who("E1", "x"), "a", "call").allowed

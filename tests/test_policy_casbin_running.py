@@ -1,0 +1,79 @@
+"""The authorizer at work: errors go up, its memory is bounded, the host's logging is left alone, and threads agree."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+
+import pytest
+from policy_casbin_kit import MODEL, loaded, who
+
+from guard.policy.casbin_rules import MAX_MEMO, CasbinAuthorizer
+from guard.policy.rule_files import Grant, Rule
+
+
+def test_what_casbin_raises_is_not_swallowed_and_not_remembered() -> None:
+    """An error is no answer: it goes up every time, and the core refuses."""
+    rules = [Rule("a", "*", "t", "call", "allow")]
+    judge = CasbinAuthorizer(MODEL.replace("r.act == p.act &&", "nosuch(r.act) &&"), rules, [], roles=("a",))
+
+    for _ in range(2):
+        with pytest.raises(Exception, match="nosuch"):
+            judge.decide(who("E1", "a"), "t", "call")
+    assert judge._memo == {}
+
+
+def test_only_texts_are_judged() -> None:
+    """`1 == True` must never meet in a memo."""
+    judge = CasbinAuthorizer(MODEL, [Rule("a", "*", "t", "call", "allow")], [], roles=("a",))
+
+    with pytest.raises(ValueError, match="each a text"):
+        who("E1", 1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        judge.decide(who("E1"), 1, "call")  # type: ignore[arg-type]
+
+
+def test_the_memo_is_bounded() -> None:
+    """Names from outside cannot make the policy grow without end."""
+    judge = CasbinAuthorizer(MODEL, [Rule("a", "*", "t", "call", "allow")], [Grant("x", "a", "*")], roles=("a",))
+    for number in range(MAX_MEMO + 10):
+        judge._memo[(frozenset(), str(number), "", "")] = judge.decide(who("E1"), "t", "call")
+    for number in range(20):
+        judge.decide(who(f"E{number}"), "t", "call")
+
+    assert len(judge._memo) <= MAX_MEMO + 11
+    assert len(judge._graph._known) <= 1
+
+
+def test_logging_of_the_host_is_left_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Building a policy changes no logger, and no decision is ever logged: it would say who asked for what."""
+    logger = logging.getLogger("casbin.enforcer")
+    before = logger.disabled
+    with caplog.at_level(logging.DEBUG):
+        loaded(tmp_path).decide(who("E-private", "stranger"), "pay", "call")
+
+    assert logger.disabled == before
+    assert "E-private" not in caplog.text
+
+
+def test_threads_get_the_answers_that_one_gets() -> None:
+    """Many threads with unseen people at once: no error, no wrong answer."""
+    rules = [Rule("employee", "*", "t", "call", "allow"), Rule("bad", "*", "t", "call", "deny")]
+    judge = CasbinAuthorizer(MODEL, rules, [Grant("intern", "bad", "*")], roles=("employee",))
+    wrong: list[object] = []
+
+    def ask(thread: int) -> None:
+        for number in range(50):
+            session = who(f"{thread}-{number}", "employee", *(["intern"] if number % 2 else []))
+            verdict = judge.decide(session, "t", "call")
+            if verdict.allowed == bool(number % 2):
+                wrong.append(session)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert wrong == []

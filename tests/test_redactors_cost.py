@@ -1,0 +1,58 @@
+"""What redacting costs: hostile texts take linear time."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from guard.redactors import detect
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        pytest.param("@", id="at-signs"),
+        pytest.param("a@", id="almost mails"),
+        pytest.param("a@a.", id="mails and dots"),
+        pytest.param("a." * 30 + "@", id="long local parts"),
+        pytest.param('"@', id="quotes"),
+        pytest.param("%40", id="encoded at-signs"),
+        pytest.param("1", id="digits"),
+        pytest.param("1 ", id="digits and spaces"),
+        pytest.param("1-", id="digits and dashes"),
+        pytest.param("4111 ", id="card groups"),
+        pytest.param("4111 1111 1111 1111 ", id="cards"),
+        pytest.param("+1", id="plus signs"),
+        pytest.param("(415) ", id="brackets"),
+        pytest.param("+1 ( ( ( ", id="plus and brackets"),
+        pytest.param("phone: ", id="a telling word"),
+        pytest.param("phone number is 1", id="a telling word and a digit"),
+        pytest.param("password=", id="assignments"),
+        pytest.param("password: '", id="open quotes"),
+        pytest.param("api_key=a1", id="glued assignments"),
+        pytest.param("bearer ", id="bearers"),
+        pytest.param("sk-", id="prefixes"),
+        pytest.param("eyJ.", id="token heads"),
+        pytest.param("eyJaaaaaaaaaaa.eyJ", id="token parts"),
+        pytest.param("eyJ" + "a" * 300 + ".", id="long token parts"),
+        pytest.param("\u200b@", id="invisible characters"),
+        pytest.param("{[", id="nested braces"),
+        pytest.param("138 1234 ", id="Chinese groups"),
+        pytest.param("a_b-c.", id="one long word"),
+    ],
+)
+def test_hostile_texts_cost_linear_time(unit: str) -> None:
+    """Four times the text costs at most about four times the time, and a quarter of a megabyte no more than a few seconds."""
+
+    def seconds(size: int) -> float:
+        text = unit * (size // len(unit))
+        begin = time.thread_time()
+        detect(None, text)
+        return time.thread_time() - begin
+
+    small = min(seconds(60_000) for _ in range(2))
+    large = seconds(240_000)
+
+    assert large < 5
+    assert large < small * 10 + 0.1
