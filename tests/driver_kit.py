@@ -67,7 +67,7 @@ def handle(guard: Any, *calls: tuple[str, int]) -> Any:
 
 def rows(store: Store, guard: Any) -> list[CallRow]:
     chat = guard.open(SESSION, wire="openai-chat", conversation="c")
-    return list(store.rows(chat._ref))
+    return list(store.rows(chat.ref))
 
 
 def raising(error: BaseException) -> Body:

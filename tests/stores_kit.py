@@ -60,7 +60,10 @@ def key(turn: int = 1, position: int = 0, ref: ConversationRef = REF, name: str 
 
 def row(status: str = "done", at: CallKey | None = None, *, tool: str = "pay", **fields: Any) -> CallRow:
     return CallRow(
-        key=at or key(), call=ToolCall("c", tool, {"x": 1}), status=status, **{"fingerprint": "f", "kind": "action", **fields}
+        key=at or key(),
+        call=ToolCall("c", tool, {"x": 1}),
+        status=status,
+        **{"fingerprint": "f", "mark": "f", "kind": "action", **fields},
     )
 
 
@@ -110,5 +113,5 @@ def ask(store: Store, name: str = "a1", *, run: int = 0, **fields: Any) -> Appro
     return store.ask(asking(proposal(name, now=store.now(), **fields), run))
 
 
-def vote(store: Store, name: str = "a1", status: str = "approved", by: str = "B1", reason: str | None = None) -> Approval:
-    return store.vote(name, status=status, by=by, reason=reason, event=event("approval.resolved", approval=name))
+def vote(store: Store, name: str = "a1", status: str = "approved", by: str = "B1", **given: Any) -> Approval:
+    return store.vote(name, status=status, by=by, event=event("approval.resolved", approval=name), **{"reason": None, **given})

@@ -52,7 +52,7 @@ def test_cancelling_while_the_second_of_four_tools_runs(tmp_path: Path, store: s
         calls = [("act", 1), (second, 2), (others[0], 3), (others[1], 4)]
         await cancelled_while(chat, calls, running)
         again = await chat.handle(reply(*calls), history=[])
-        return [row.status for row in guard.store.rows(chat._ref)], again
+        return [row.status for row in guard.store.rows(chat.ref)], again
 
     statuses, again = asyncio.run(main())
     assert started == [1, 2]
@@ -94,7 +94,7 @@ def test_cancelling_while_the_stores_thread_runs(tmp_path: Path) -> None:
         go.set()
         with pytest.raises(asyncio.CancelledError):
             await task
-        return [row.status for row in guard.store.rows(chat._ref)]
+        return [row.status for row in guard.store.rows(chat.ref)]
 
     assert asyncio.run(main()) == ["refused", "refused"]
     assert ran == []

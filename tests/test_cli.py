@@ -172,6 +172,42 @@ def test_check_of_no_folder_is_misuse(run: Run) -> None:
     assert (ran.code, ran.err) == (2, "guard: nowhere: there is no such folder (name the policy folder with --policy)\n")
 
 
+@pytest.mark.parametrize("words", [("here",), ("--policy", "here"), ("here/",)], ids=["positional", "option", "slash"])
+def test_check_takes_the_folder_with_or_without_the_option(words: tuple[str, ...], run: Run, tmp_path: Path) -> None:
+    """`guard check here` is `guard check --policy here`."""
+    travel_policy(tmp_path / "here")
+    ran = run("check", *words)
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, f"{words[-1]}: 4 tools, 0 problems, 0 warnings")
+
+
+def test_check_of_two_folders_is_misuse(run: Run, tmp_path: Path) -> None:
+    """Neither of two folders is passed over in silence."""
+    travel_policy(tmp_path / "here")
+    ran = run("check", "here", "--policy", "there")
+    assert (ran.code, ran.out, ran.err) == (2, "", "guard: two folders: here and there (name one)\n")
+
+
+@pytest.mark.parametrize("command", [("check",), ("approvals", "list")], ids=["check", "approvals"])
+def test_a_file_in_the_place_of_the_folder_is_told(command: tuple[str, ...], run: Run, tmp_path: Path) -> None:
+    """Whoever names tools.yaml is told to name its folder."""
+    folder(tmp_path / "policies")
+    ran = run(*command, "--policy", "policies/tools.yaml")
+    assert (ran.code, ran.err) == (2, "guard: policies/tools.yaml: name the folder, not a file in it\n")
+
+
+def test_check_tells_warnings_beside_problems(run: Run, tmp_path: Path) -> None:
+    """What is only noticed is told as well where something is wrong."""
+    folder(tmp_path / "policies")
+    (tmp_path / "policies" / "more.yaml").write_text("tools:\n  a: {kind: raed, allow: ['*']}\n", "utf-8")
+    ran = run("check")
+    assert ran.err.splitlines() == [
+        "more.yaml:2: kind: must be read or compute or action (did you mean read?)",
+        "warning: more.yaml:2: everybody may call a (name the roles)",
+        "policies/: 1 problem, 1 warning",
+    ]
+    assert [one["message"] for one in run("check", "--json").json["warnings"]] == ["everybody may call a"]
+
+
 def test_check_warns_about_what_is_installed(tmp_path: Path) -> None:
     """Both Casbin distributions, and a simpleeval that is too old, are warnings; the exit code stays 0."""
     for name, version in (("casbin", "1.43.0"), ("pycasbin", "2.8.0"), ("simpleeval", "1.0.3")):

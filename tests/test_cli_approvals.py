@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli_kit import BOSS, CLERK, USER, Run, asking, folder, guard, in_process, look, pay, program, waiting
+from cli_kit import BOSS, CLERK, USER, Run, asking, at_terminal, folder, guard, in_process, look, pay, program, waiting
 
 from guard import Guard, ToolCall
 
@@ -71,6 +71,7 @@ def test_list_all_shows_decided_ones_too(run: Run, asked: Guard) -> None:
     run("approvals", "reject", waiting(asked), "--reason", "no")
     assert run("approvals", "list").out == "no approvals wait for E2 in the tenant acme\n"
     assert [(one["status"], one["reason"]) for one in run("approvals", "list", "--all", "--json").json] == [("rejected", "no")]
+    assert run("approvals", "list", "--all").out.splitlines()[-1].endswith("UTC")
 
 
 @pytest.mark.parametrize(
@@ -151,13 +152,110 @@ def test_a_user_that_the_policy_does_not_know_decides_nothing(run: Run, asked: G
     assert asked.approvals.list()[0].status == "pending"
 
 
-def test_an_unknown_user_has_an_empty_list(run: Run, asked: Guard, tmp_path: Path) -> None:
-    """Looking at the list is no mistake: somebody unknown sees nothing in it, and how to become known."""
+@pytest.mark.parametrize("words", [(), ("--all",), ("--json",)], ids=["plain", "all", "json"])
+def test_an_unknown_user_has_no_list(words: tuple[str, ...], run: Run, asked: Guard, tmp_path: Path) -> None:
+    """Whether something waits is not said to somebody unknown, not even that nothing does; how to become known is, with exit code 1."""
     folder(tmp_path / "policies", BOSS, "somebody-else")
-    ran = run("approvals", "list", "--all", "--json")
-    assert (ran.code, ran.json) == (0, [])
+    ran = run("approvals", "list", *words)
+    assert (ran.code, ran.out) == (1, "")
+    assert f"the operating-system user {USER} is nobody in policies/" in ran.err
     assert f"people:\n  {USER}: {{principal: " in ran.err
-    assert waiting(asked) not in run("approvals", "list").out
+
+
+@pytest.mark.parametrize(
+    ("person", "told", "flags"),
+    [
+        (BOSS, "may decide", (False, True)),
+        ("principal: E1, tenant: acme, roles: [boss]", "yours, another person must decide", (True, False)),
+    ],
+    ids=["boss", "requester"],
+)
+def test_list_says_what_one_can_do_about_each(
+    person: str, told: str, flags: tuple[bool, bool], run: Run, asked: Guard, tmp_path: Path
+) -> None:
+    """A call that waits for this person is told from one of their own, which somebody else must decide."""
+    folder(tmp_path / "policies", person)
+    ran = run("approvals", "list")
+    assert ran.out.splitlines()[-1].endswith(f"UTC  {told}")
+    one = run("approvals", "list", "--json").json[0]
+    assert (one["yours"], one["you_may_decide"]) == flags
+
+
+# -- ids and questions -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [6, 7, 22])
+def test_the_beginning_of_an_id_is_enough(length: int, run: Run, asked: Guard) -> None:
+    """Six characters that no other id begins with name an approval."""
+    name = waiting(asked)
+    assert run("approvals", "show", name[:length], "--json").json["id"] == name
+    assert run("approvals", "approve", name[:length]).code == 0
+    assert asked.approvals.show(name).status == "approved"
+
+
+@pytest.mark.parametrize(
+    "short", ["ap_", "ap_zz", "ap_zzz", "", "%", "ap____"], ids=["kind", "few", "other", "none", "like", "any"]
+)
+def test_what_names_no_approval_is_not_guessed(short: str, run: Run, asked: Guard) -> None:
+    """Too short or not the beginning of anything: the whole id is asked for."""
+    ran = run("approvals", "approve", short)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == f"guard: there is no approval {short} that E2 may see; give the whole id\n"
+    assert asked.approvals.list()[0].status == "pending"
+
+
+def test_a_beginning_that_several_ids_have_names_none(run: Run, asked: Guard) -> None:
+    """Where two approvals begin alike the whole id is asked for, and works."""
+    seen = {waiting(asked)[:6]: waiting(asked)}
+    for number in range(5_000):
+        outcome = asked.call(
+            ToolCall(f"d{number}", "pay", f'{{"to": "x", "amount": {number}}}'), CLERK, conversation=f"n-{number}"
+        )
+        name = str(outcome.approval)
+        if name[:6] in seen:
+            break
+        seen[name[:6]] = name
+    ran = run("approvals", "show", name[:6])
+    assert (ran.code, ran.err) == (1, f"guard: 2 approvals begin with {name[:6]}; give the whole id\n")
+    assert run("approvals", "show", seen[name[:6]]).code == 0
+
+
+def test_a_beginning_finds_only_what_one_may_see(run: Run, asked: Guard, tmp_path: Path) -> None:
+    """A stranger's beginning of an id is answered like one of nothing."""
+    folder(tmp_path / "policies", "principal: E3, tenant: acme, roles: [clerk]")
+    name = waiting(asked)[:10]
+    there, nowhere = run("approvals", "show", name), run("approvals", "show", "ap_zzzzzzz")
+    assert there.code == nowhere.code == 1
+    assert there.err.replace(name, "ap_zzzzzzz") == nowhere.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "words", "status"),
+    [
+        (b"y\n", (), "approved"),
+        (b"YES\n", (), "approved"),
+        (b"n\n", (), "pending"),
+        (b"\n", (), "pending"),
+        (b"what\n", (), "pending"),
+        (b"\x04", (), "pending"),
+        (b"y\n", ("--json",), "approved"),
+        (b"n\n", ("--json",), "pending"),
+        (b"\x04", ("--yes",), "approved"),
+    ],
+    ids=["y", "yes", "n", "enter", "other", "closed", "json", "json-no", "flag"],
+)
+def test_a_yes_at_the_terminal_is_asked_for(
+    typed: bytes, words: tuple[str, ...], status: str, asked: Guard, tmp_path: Path
+) -> None:
+    """At a terminal the call is shown and a yes is asked for; anything else decides nothing, with exit code 1."""
+    name = waiting(asked)
+    ran = at_terminal("approvals", "approve", name, *words, cwd=tmp_path, typed=typed)
+    assert (ran.code, asked.approvals.show(name).status) == (0 if status == "approved" else 1, status)
+    assert ("Approve as E2? [y/N]" in ran.err) == ("--yes" not in words)
+    assert '"bob[U+202E]"   <- written by the model' in (ran.err if "--json" in words else ran.out)
+    assert ("nothing was decided" in ran.err) == (status == "pending")
+    if words == ("--json",) and status == "approved":
+        assert ran.json["status"] == "approved"
 
 
 def test_the_environment_does_not_say_who_somebody_is(asked: Guard, tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli_kit import CLERK, Run, asking, folder, in_process, waiting
+from cli_kit import CLERK, Run, asking, folder, in_process, look, pay, waiting
 
-from guard import ApprovalError, Guard
+from guard import ApprovalError, Guard, ToolCall
 
 
 @pytest.fixture
@@ -33,6 +33,18 @@ def test_audit_shows_records_and_checks_the_chain(run: Run, asked: Guard) -> Non
     assert lines[0].split() == ["seq", "time", "kind", "tool", "verdict", "code", "who"]
     assert any(line.split()[2:5] == ["call.decided", "pay", "hold"] for line in lines)
     assert lines[-1] == f"{len(asked.store.audit())} records, the chain holds"
+
+
+def test_a_refusal_names_the_rule_that_decided(run: Run, asked: Guard, tmp_path: Path) -> None:
+    """Behind the code stands what refused the call; an allowed call shows no rule."""
+    where = tmp_path / "policies" / "tools.yaml"
+    text = where.read_text("utf-8").replace("    kind: action", "    kind: action\n    refuse: [{when: {to: eve}}]", 1)
+    where.write_text(text, "utf-8")
+    with closing(Guard.load(where.parent, tools=[pay, look], store=f"sqlite:///{tmp_path / 'guard.db'}")) as made:
+        made.call(ToolCall("c2", "pay", '{"to": "eve", "amount": 1}'), CLERK, conversation="conv-2")
+    rows = [" ".join(line.split()) for line in run("audit").out.splitlines()]
+    assert any("call.decided pay refuse rule_refused (pay.refuse[0])" in row for row in rows)
+    assert [row for row in rows if "(p," in row] == []
 
 
 @pytest.mark.parametrize(
@@ -107,7 +119,7 @@ def test_audit_verify_says_only_that(run: Run, asked: Guard) -> None:
         ("sqlite:///other.db", "not a store of the guard"),
         ("memory://", "keeps nothing"),
         ("mysql://host/db", "no store of this kind"),
-        ("guard.db", "no store of this kind"),
+        ("guard.db", "write sqlite:///guard.db"),
     ],
     ids=["missing", "folder", "empty", "text", "other", "memory", "scheme", "no-url"],
 )

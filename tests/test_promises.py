@@ -39,7 +39,7 @@ from worlds import Faulty, Silent, World
 from guard import Outcome, Reason, Session
 from guard.core import ports as p
 from guard.core.reasons import SENTENCE
-from guard.core.values import canonical, equal, sha
+from guard.core.values import canonical, equal
 from guard.stores import open_store
 
 colours = pytest.mark.parametrize("colour", ["sync", "async"])
@@ -183,7 +183,7 @@ def test_executed_shown_recorded_and_answered_are_one_value(colour: str, policy:
     with World(colour, policy, EMPLOYEE, script=script, wire=wire) as world:
         play(world, plot)
 
-        rows = {row.key: row for row in world.store.rows(world.chat._ref)}
+        rows = {row.key: row for row in world.store.rows(world.chat.ref)}
         decisions = [event for event in world.audit() if event["kind"] == "call.decided" and "args" in event]
         decided = {(event["turn"], event["position"]): event["args"]["digest"] for event in decisions}
         approvals = {approval.id: approval for approval in world.store.approvals()}
@@ -195,7 +195,7 @@ def test_executed_shown_recorded_and_answered_are_one_value(colour: str, policy:
             assert equal(row.arguments, command.arguments)
             assert row.outcome is not None
             assert equal(row.outcome.arguments, command.arguments)
-            assert decided[command.key.turn, command.key.position] == sha(command.canonical)
+            assert decided[command.key.turn, command.key.position] == world.guard.redactor.tag(command.canonical)
             if row.approval:
                 assert equal(approvals[row.approval].arguments, command.arguments)
 

@@ -11,7 +11,7 @@ from redactors_kit import LABELS, TEXTS
 
 from guard.core.hiding import hide
 from guard.core.values import encode
-from guard.redactors import REDACTOR, quiet
+from guard.redactors import REDACTOR, detect, quiet
 
 VALUES = st.recursive(
     TEXTS | st.integers() | st.sampled_from([4111111111111111, 13812345678, None, True]),
@@ -54,3 +54,20 @@ def test_a_quiet_text_hides_nothing(value: Any) -> None:
 def test_quiet(value: Any, answer: bool) -> None:
     """Ordinary records are told apart from those that need the walk."""
     assert quiet(encode(value)) is answer
+
+
+@given(TEXTS)
+def test_a_quiet_text_has_no_name_to_hide(name: str) -> None:
+    """Where the look at the whole JSON text says that there is nothing, no name of a field is hidden either, however plain it looks."""
+    if quiet(encode({name: 1})):
+        assert detect(None, name) == (name, ())
+
+
+@given(
+    LABELS.filter(bool),
+    st.integers() | st.decimals(allow_nan=False, allow_infinity=False) | st.floats(allow_nan=False, allow_infinity=False),
+)
+def test_a_quiet_text_has_no_number_to_hide(name: str, number: Any) -> None:
+    """Nor is a number under any name, passed to the detectors as its text."""
+    if quiet(encode({name: number})):
+        assert detect(name, str(number))[1] == ()

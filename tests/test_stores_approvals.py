@@ -68,10 +68,9 @@ def test_an_approval_comes_back_as_it_was(store: Store) -> None:
     given = proposal(now=store.now())
     assert store.ask(asking(given)) == given
     assert store.approval("a1") == given
-    decided = vote(store, status="rejected", by="B7", reason="no")
-    assert (
-        decided == replace(given, status="rejected", decided_by="B7", decided_at=store.now(), reason="no") == store.approval("a1")
-    )
+    decided = vote(store, status="rejected", by="B7", roles=("clerk", "supervisor"), reason="no")
+    told = {"decided_by": "B7", "decided_at": store.now(), "decided_roles": ("clerk", "supervisor"), "reason": "no"}
+    assert decided == replace(given, status="rejected", **told) == store.approval("a1")
     assert str(store.approval("a1").arguments["amount"]) == "3860.00"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 from stores_kit import (
@@ -24,7 +25,8 @@ from stores_kit import (
     vote,
 )
 
-from guard.core.ports import Conflict, InDoubt, Replay, Store, Won
+from guard.core.model import ConversationRef
+from guard.core.ports import Conflict, FindTwins, InDoubt, Replay, Store, Won
 from guard.core.reasons import Reason
 from guard.errors import StoreError
 
@@ -75,7 +77,15 @@ KNOWN = [
     pytest.param({"status": "held", "at": key(1, 1)}, {}, Won, id="twin-held"),
     pytest.param({"status": "alias", "at": key(1, 1)}, {}, Won, id="twin-alias"),
     pytest.param({"status": "started", "at": key(ref=NEXT)}, {}, Won, id="twin-in-another-conversation"),
-    pytest.param({"status": "started", "at": key(1, 1), "fingerprint": "g"}, {}, Won, id="another-call-started"),
+    pytest.param({"status": "started", "at": key(1, 1), "mark": "g"}, {}, Won, id="another-call-started"),
+    pytest.param(
+        {"status": "started", "at": key(1, 1), "fingerprint": "g"}, {}, InDoubt, id="twin-started-of-another-definition"
+    ),
+    pytest.param(
+        {"status": "unknown", "at": key(1, 1), "fingerprint": "g"}, {"run": 5}, InDoubt, id="twin-unknown-of-another-definition"
+    ),
+    pytest.param({"status": "done", "at": key(1, 1), "fingerprint": "g"}, {}, Replay, id="twin-done-of-another-definition"),
+    pytest.param({"status": "started", "at": key(1, 1), "mark": ""}, {"mark": ""}, Won, id="no-mark-no-twin"),
 ]
 
 
@@ -178,3 +188,18 @@ def test_only_the_one_who_took_a_call_can_say_that_it_did_not_start(store: Store
     store.record([replace(row("refused", outcome=stopped), at=won.at + 1)], [])
 
     assert [one.status for one in store.rows(REF)] == ["started"]
+
+
+def test_many_equal_calls_cost_no_more_than_few(store: Store) -> None:
+    """Finding the newest equal call does not look at the older ones: forty times as many cost about the same."""
+
+    def cost(number: int, ref: ConversationRef) -> float:
+        for run in range(number):
+            store.record([row("done" if run % 2 else "refused", key(run + 1, ref=ref), run=run)], [])
+        begun = perf_counter()
+        for _ in range(200):
+            store.find_twins(FindTwins(ref=ref, marks=("f",)))
+            store.claim(claim(key(1, ref=ref), run=1))
+        return perf_counter() - begun
+
+    assert cost(2000, NEXT) < 4 * cost(50, REF)

@@ -38,6 +38,7 @@ from guard.stores.chain import verify
 refs = st.sampled_from([REF, REF, CHILD, NEXT, OTHER])
 keys = st.builds(key, st.integers(1, 3), st.integers(0, 1), refs)
 prints = st.sampled_from(["f", "g", ""])
+marks = st.sampled_from(["f", "g", ""])
 runs = st.integers(0, 2)
 statuses = st.sampled_from(["allowed", "held", "refused", "started", "done", "failed", "unknown", "alias"])
 reasons = st.sampled_from([None, Reason.INTERRUPTED, Reason.NOT_AUTHORIZED])
@@ -89,7 +90,7 @@ class Stores(RuleBasedStateMachine):
         ref=refs,
         digest=st.sampled_from(["d", "e"]),
         answered=st.sampled_from([None, 0, 1, 2]),
-        extra=st.sampled_from([None, 0, 1]),
+        extra=st.sampled_from([None, 0, 1, 3]),
         name=st.sampled_from(["", "", "k"]),
         cost=st.sampled_from(["0.10", None]),
         known=st.booleans(),
@@ -104,15 +105,18 @@ class Stores(RuleBasedStateMachine):
         at=keys,
         status=statuses,
         fingerprint=prints,
+        mark=marks,
         run=runs,
         tool=st.sampled_from(["pay", "read"]),
         settled=st.booleans(),
         why=reasons,
     )
-    def record(self, at: Any, status: str, fingerprint: str, run: int, tool: str, settled: bool, why: Any) -> None:
+    def record(self, at: Any, status: str, fingerprint: str, mark: str, run: int, tool: str, settled: bool, why: Any) -> None:
         self.number += 1
         shown = None if why is None else outcome(f"shown {self.number}", reason=why, status="refused")
-        one = row(status, at, fingerprint=fingerprint, run=run, tool=tool, settled=settled, value=self.number, outcome=shown)
+        one = row(
+            status, at, fingerprint=fingerprint, mark=mark, run=run, tool=tool, settled=settled, value=self.number, outcome=shown
+        )
         self.both(lambda store: store.record([one], [event(f"n{self.number}")]))
 
     @rule(calls=st.lists(st.tuples(keys, charges.map(tuple)), max_size=3), whole=st.booleans())
@@ -126,11 +130,16 @@ class Stores(RuleBasedStateMachine):
 
     @rule(name=names, status=st.sampled_from(["approved", "approved", "rejected"]))
     def vote(self, name: str, status: str) -> None:
-        self.both(lambda store: store.vote(name, status=status, by="B", reason="r", event=event("approval.resolved")))
+        self.both(
+            lambda store: store.vote(
+                name, status=status, by="B", roles=("r", status), reason="r", event=event("approval.resolved")
+            )
+        )
 
-    @rule(at=keys, fingerprint=prints, approval=st.none() | names, run=runs, repeat=st.booleans())
-    def claim(self, at: Any, fingerprint: str, approval: str | None, run: int, repeat: bool) -> None:
-        answer = self.both(lambda store: store.claim(claim(at, approval, fingerprint=fingerprint, run=run, repeat=repeat)))
+    @rule(at=keys, fingerprint=prints, mark=marks, approval=st.none() | names, run=runs, repeat=st.booleans())
+    def claim(self, at: Any, fingerprint: str, mark: str, approval: str | None, run: int, repeat: bool) -> None:
+        given = claim(at, approval, fingerprint=fingerprint, mark=mark, run=run, repeat=repeat)
+        answer = self.both(lambda store: store.claim(given))
         if isinstance(answer, Won):
             place = (at.ref.tenant, at.ref.conversation, at.turn, at.position)
             assert place not in self.won
@@ -146,9 +155,10 @@ class Stores(RuleBasedStateMachine):
     @rule(ref=refs, before=st.integers(1, 4), words=st.booleans(), tools=st.frozensets(st.sampled_from(["pay", "read"])))
     def look(self, ref: Any, before: int, words: bool, tools: frozenset[str]) -> None:
         self.both(lambda store: store.load_ledger(LoadLedger(ref=ref, tools=tools, before=before, words=words)))
-        self.both(lambda store: store.find_twins(FindTwins(ref=ref, fingerprints=("f", "g"))))
+        self.both(lambda store: store.find_twins(FindTwins(ref=ref, marks=("f", "g", ""))))
         self.both(lambda store: store.rows(ref))
         self.both(lambda store: store.rows(ref, turn=before))
+        self.both(lambda store: (store.turn_of(ref, "d"), store.turn_of(ref, "z")))
 
     @rule(status=st.sampled_from([None, "pending", "expired"]), conversation=st.sampled_from([None, "conv-1"]))
     def approvals(self, status: str | None, conversation: str | None) -> None:

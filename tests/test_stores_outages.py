@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -203,21 +203,3 @@ def test_what_cannot_be_stored_is_an_outage_without_its_data(store: Store) -> No
     assert store.audit() == ()
     store.record([row()], [event()])
     assert json.loads(store.audit()[0].body)["seq"] == 1
-
-
-def test_an_interrupt_undoes_the_transaction(store: Store) -> None:
-    """Control-C inside a transaction undoes it and leaves the store usable."""
-
-    def interrupt() -> float:
-        raise KeyboardInterrupt
-
-    tables = store._tables
-    clock, tables.clock = tables.clock, interrupt
-    with pytest.raises(KeyboardInterrupt):
-        store.record([row()], [event()])
-    tables.clock = clock
-    with suppress(KeyboardInterrupt), tables.write() as inside:
-        inside.append(event())
-        raise KeyboardInterrupt
-    assert store.audit() == ()
-    store.record([row()], [event()])

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from stores_kit import (
-    REF,
-    STORES,
-    Clock,
-    a_store,
-    charge,
-    key,
-    quota,
-    row,
-)
+from stores_kit import REF, STORES, Clock, a_store, charge, claim, event, key, outcome, quota, row
 
-from guard.core.ports import Store
+from guard.core.ports import Store, Won
+from guard.core.reasons import Reason
 
 
 @pytest.fixture
@@ -124,3 +117,29 @@ def test_marking_a_finished_call_as_delivered_gives_nothing_back(store: Store) -
     store.record([row()], [])
     store.record([row("refused", settled=True)], [])
     assert store.take(quota((key(2), (charge(1),)))) != (None,)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "calls_left", "sum_left"),
+    [
+        ("failed", None, 6, 10),
+        ("refused", Reason.INTERRUPTED, 10, 10),
+        ("refused", Reason.STORE_UNAVAILABLE, 10, 10),
+        ("refused", Reason.NOT_AUTHORIZED, 6, 6),
+        ("done", None, 6, 6),
+        ("unknown", None, 6, 6),
+    ],
+)
+def test_what_a_taken_call_gives_back(store: Store, status: str, reason: Reason | None, calls_left: int, sum_left: int) -> None:
+    """A call that was claimed and then failed gives its sums back, one that could not start everything, whatever the run."""
+    store.say(REF, "go", event("user.said"))
+    store.take(quota((key(), (charge(4), charge(4, name="sum:amount")))))
+    won = store.claim(claim())
+    assert isinstance(won, Won)
+    ended = row(status, outcome=outcome(status=status, reason=reason))
+    store.record([replace(ended, at=won.at)], [])
+    for name, left in (("calls", calls_left), ("sum:amount", sum_left)):
+        over = charge(left + 1, name=name)
+        assert store.take(quota((key(2), (over,)))) == (over,)
+        assert store.take(quota((key(3, left), (charge(left, name=name),)))) == (None,)
+        store.record([row("refused", key(3, left))], [])

@@ -47,8 +47,8 @@ def test_eight_threads_race_for_two_hundred_calls(store: Store) -> None:
     def work(number: int) -> list[int]:
         won = []
         for turn_number in range(1, 201):
-            if isinstance(store.claim(claim(key(turn_number), fingerprint=f"f{turn_number}")), Won):
-                store.record([row(at=key(turn_number), fingerprint=f"f{turn_number}")], [event("call.end")])
+            if isinstance(store.claim(claim(key(turn_number), mark=f"f{turn_number}")), Won):
+                store.record([row(at=key(turn_number), mark=f"f{turn_number}")], [event("call.end")])
                 won.append(turn_number)
         return won
 
@@ -106,8 +106,8 @@ sys.stdin.readline()
 store = open_store(url)
 won = []
 for turn in range(1, keys + 1):
-    if isinstance(store.claim(claim(key(turn), fingerprint=f"f{turn}")), Won):
-        store.record([row(at=key(turn), fingerprint=f"f{turn}")], [event("call.end")])
+    if isinstance(store.claim(claim(key(turn), mark=f"f{turn}")), Won):
+        store.record([row(at=key(turn), mark=f"f{turn}")], [event("call.end")])
         won.append(turn)
 store.close()
 print(json.dumps(won))

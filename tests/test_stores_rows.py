@@ -44,12 +44,12 @@ def test_rows_come_back_as_they_were(store: Store) -> None:
     at = key(3, 2, CHILD, "host-key")
     arguments = {"amount": Decimal("3860.00"), "n": 10**30, "s": "\ud83d\0é", "deep": [{"a": None}, True]}
     full = replace(
-        row(at=at),
+        row(at=at, mark="m"),
         arguments=arguments, owned=frozenset({"n", "amount"}), evidence=(Evidence(turn=1, position=0),), approval="a1",
         value={"rows": [Decimal("1.10")]}, run=4, repeat=True, settled=True, at=12.5,
         outcome=outcome(("text", Image(data="AA==")), arguments, replayed=True, approval="a1", turn=3, position=2),
     )  # fmt: skip
-    bare = replace(row("refused", key(3, 3, CHILD)), outcome=refused(), fingerprint="", kind="")
+    bare = replace(row("refused", key(3, 3, CHILD)), outcome=refused(), fingerprint="", mark="", kind="")
     store.record([full, bare], [event()])
     assert store.rows(CHILD) == (full, bare)
     assert str(store.rows(CHILD)[0].arguments["amount"]) == "3860.00"
@@ -163,24 +163,26 @@ def test_the_ledger_gives_earlier_calls_of_the_tools_asked_for(store: Store) -> 
 
 
 def test_twins_are_the_newest_calls_that_ran_or_may_run(store: Store) -> None:
-    """For each fingerprint the newest held, started, unknown or done call of this conversation; others are not twins."""
+    """For each mark the newest held, started, unknown or done call of this conversation, whatever its fingerprint; others are not twins."""
     store.record([row("done", key(1)), row("held", key(2, 1)), row("refused", key(3)), row("failed", key(4))], [])
-    store.record([row("unknown", key(2, 0), fingerprint="g"), row("refused", key(5), fingerprint="h")], [])
-    store.record([row("held", key(7, 1), fingerprint="j"), row("done", key(7, 0), fingerprint="j")], [])
-    store.record([row("started", key(9, ref=NEXT), fingerprint="h")], [])
-    found = store.find_twins(FindTwins(ref=CHILD, fingerprints=("f", "g", "h", "i", "j")))
+    store.record([row("unknown", key(2, 0), mark="g"), row("refused", key(5), mark="h")], [])
+    store.record([row("held", key(7, 1), mark="j"), row("done", key(7, 0), mark="j")], [])
+    store.record([row("done", key(8), mark=""), row("done", key(6), mark="k", fingerprint="other")], [])
+    store.record([row("started", key(9, ref=NEXT), mark="h")], [])
+    found = store.find_twins(FindTwins(ref=CHILD, marks=("f", "g", "h", "i", "j", "k", "")))
     assert {name: (one.status, one.key.turn, one.key.position) for name, one in found.items()} == {
         "f": ("held", 2, 1),
         "g": ("unknown", 2, 0),
         "j": ("held", 7, 1),
+        "k": ("done", 6, 0),
     }
 
 
-def test_a_changed_fingerprint_leaves_no_trace_in_the_search(store: Store) -> None:
-    """A row that is written anew with another fingerprint or tool is found under the new one only."""
-    store.record([row("held", fingerprint="f", tool="pay")], [])
-    store.record([row("held", fingerprint="g", tool="read")], [])
-    assert set(store.find_twins(FindTwins(ref=REF, fingerprints=("f", "g")))) == {"g"}
+def test_a_changed_mark_leaves_no_trace_in_the_search(store: Store) -> None:
+    """A row that is written anew with another mark or tool is found under the new one only."""
+    store.record([row("held", mark="f", tool="pay")], [])
+    store.record([row("held", mark="g", tool="read")], [])
+    assert set(store.find_twins(FindTwins(ref=REF, marks=("f", "g")))) == {"g"}
     ledger = store.load_ledger(LoadLedger(ref=REF, tools=frozenset({"pay"}), before=9, words=False))
     assert ledger.calls == ()
 

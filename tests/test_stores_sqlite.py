@@ -15,6 +15,7 @@ from stores_kit import CHILD, REF, Clock, ask, charge, claim, event, key, outcom
 
 from guard.core.model import ToolCall
 from guard.core.ports import AskApproval, Store, Won
+from guard.errors import StoreError
 from guard.stores import open_store
 from guard.stores.chain import verify
 
@@ -44,11 +45,8 @@ def edit(file: Path, *statements: str) -> None:
 
 def test_pragmas_are_what_durability_needs(store: Store) -> None:
     """Write-ahead log, every commit flushed: without FULL a power loss could undo a claim that an effect followed."""
-    with store._tables.read():
-        connection = store._tables.connection
-        found = {
-            name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous", "busy_timeout")
-        }
+    names = ("journal_mode", "synchronous", "busy_timeout")
+    found = store._tables.read(lambda tables: {name: tables.one(f"PRAGMA {name}")[0] for name in names})
     assert found == {"journal_mode": "wal", "synchronous": 2, "busy_timeout": 10_000}
 
 
@@ -96,6 +94,39 @@ def test_two_stores_on_one_file_see_each_other(store: Store, file: Path) -> None
     assert store.rows(REF) == other.rows(REF)
     assert verify(store.audit()).records == 2
     other.close()
+
+
+def test_a_file_has_one_secret(store: Store, file: Path, tmp_path: Path) -> None:
+    """32 bytes of its own, the same for everybody who opens the file now or later, and in no other table."""
+    other = open_store(f"sqlite:///{file}")
+    elsewhere = open_store(f"sqlite:///{tmp_path}/other.db")
+    assert len(store.secret) == 32
+    assert store.secret == other.secret != elsewhere.secret
+    other.close()
+    elsewhere.close()
+    store.record([row()], [event()])
+    with closing(sqlite3.connect(file)) as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        found = {name for name in tables if store.secret.hex() in repr(connection.execute(f"SELECT * FROM {name}").fetchall())}  # noqa: S608 - names from the file itself
+    assert found == {"keys"}
+
+
+@pytest.mark.parametrize(
+    "statement", ["DELETE FROM keys", "UPDATE keys SET body = 'ab'", "UPDATE keys SET body = 'x'", "DROP TABLE keys"]
+)
+def test_a_file_without_its_secret_is_not_opened(store: Store, file: Path, statement: str) -> None:
+    """A new secret in its place would make every keyed digest of the past mean something else."""
+    edit(file, statement)
+    with pytest.raises(StoreError):
+        open_store(f"sqlite:///{file}")
+
+
+def test_a_vote_keeps_the_roles_that_it_was_cast_with(store: Store, file: Path) -> None:
+    """They stand with the vote as well, which is never changed."""
+    ask(store)
+    vote(store, roles=("boss",))
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("SELECT voter, roles FROM votes").fetchall() == [("B1", '["boss"]')]
 
 
 # -- raw values

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import inspect
+from typing import Annotated, Any
 
 import pytest
+from pydantic import AliasChoices, AliasPath, BaseModel, Field
 from tools_kit import Desk, lambda_copy, one
 
 from guard.errors import GuardError
@@ -75,6 +78,36 @@ def test_an_annotation_that_cannot_be_resolved() -> None:
     with pytest.raises(GuardError, match=r"tool f: the annotation 'Nowhere' of parameter order"):
         one(f)
     assert one(g).run({"x": "a"}, "") == "a"
+
+
+class Choice(BaseModel):
+    x: str = Field("", alias="y")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "default"),
+    [
+        pytest.param(Annotated[str, Field(alias="y")], inspect.Parameter.empty, id="an alias"),
+        pytest.param(Annotated[str, Field(alias="y")], "", id="an alias with a default"),
+        pytest.param(Annotated[str, Field(validation_alias="y")], "", id="a validation alias"),
+        pytest.param(Annotated[str, Field(validation_alias=AliasChoices("x", "y"))], "", id="aliases of which one is the name"),
+        pytest.param(Annotated[str, Field(validation_alias=AliasPath("y", 0))], "", id="a path"),
+        pytest.param(str, Field("", alias="y"), id="an alias in a default"),
+    ],
+)
+def test_an_alias_on_a_parameter_is_refused(annotation: Any, default: Any) -> None:
+    """A parameter has one name; the error names function and parameter. Aliases inside models are the model's business."""
+
+    def f(x=default):
+        return x
+
+    f.__annotations__ = {"x": annotation}
+    if default is inspect.Parameter.empty:
+        f.__defaults__ = None
+    with pytest.raises(GuardError, match="tool f: parameter x has an alias"):
+        one(f)
+    f.__annotations__, f.__defaults__ = {"x": Choice}, None
+    assert one(f).accepts({"x": {"y": "a"}}) == ()
 
 
 def test_an_annotation_that_json_cannot_say() -> None:

@@ -79,41 +79,6 @@ def test_nested_models_are_closed() -> None:
     assert shape["properties"]["price"] == {"type": "number"}
 
 
-@pytest.mark.parametrize(
-    ("default", "told"),
-    [
-        pytest.param(None, None, id="null"),
-        pytest.param("x", "x", id="text"),
-        pytest.param(True, True, id="bool"),
-        pytest.param(0.5, 0.5, id="float"),
-        pytest.param(Decimal("0.5"), 0.5, id="a decimal that a float says exactly"),
-    ],
-)
-def test_defaults_stand_in_the_schema(default: Any, told: Any) -> None:
-    """A default that JSON can say exactly is in the schema."""
-
-    def f(x=default):
-        return x
-
-    shape = one(f).schema["properties"]["x"]
-
-    assert shape == {"default": told}
-    assert "required" not in one(f).schema
-
-
-def test_defaults_that_json_cannot_say_are_left_to_python() -> None:
-    """A default that would be rounded, or that is no JSON, is not in the schema, and the function still gets it."""
-    exact = Decimal("0.12345678901234567890123")
-
-    def f(x: Decimal = exact, y: float = float("inf")):
-        return x, y
-
-    f.__annotations__ = {"x": Decimal, "y": float}
-
-    assert one(f).schema["properties"] == {"x": {"type": "number"}, "y": {"type": "number"}}
-    assert one(f).run({}, "k") == (exact, float("inf"))
-
-
 def test_a_default_inside_a_pydantic_field() -> None:
     """`x: int = Field(3)` means the default 3, in the schema and at the call."""
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from wire_helpers import ANTHROPIC, OPENAI, PNG, answers, both, fingerprint, given_results, message, outcome
 
 from guard.errors import WireError
@@ -123,6 +126,77 @@ def test_anthropic_closing_merges_into_the_message_with_results():
     assert [block["type"] for block in closed[2]["content"]] == ["tool_result", "tool_result", "text"]
     assert [words] == closed[3]["content"]
     assert len(closed) == 5
+
+
+# -- all at once -------------------------------------------------------------------------------------------------------
+
+
+def close_one_by_one(name, history, outcomes_of):
+    """What `close_all` must do, said with the verbs for single messages."""
+    messages = wire(name).dump(history)
+    while (found := wire(name).open_calls(messages)) is not None:
+        index, reply, _ = found
+        messages = wire(name).close(messages, index, reply, outcomes_of(reply))
+    return messages
+
+
+def new_outcomes(reply):
+    return {at: outcome(call, "new") for at, call in enumerate(reply.calls)}
+
+
+@both
+@given(data=st.data())
+def test_closing_all_is_closing_each(name, data):
+    """For any mix of messages, answers and words: one pass gives what closing message by message gives, and nothing stays open."""
+    history = []
+    for _ in range(data.draw(st.integers(0, 4))):
+        history += data.draw(st.lists(st.just(HELLO), max_size=1))
+        ids = data.draw(st.lists(st.sampled_from(["a", "b", "", "a.b"]), max_size=3))
+        reply = wire(name).read(said(name, *ids))
+        results = split(name, given_results(name, reply, "old"))
+        history += [reply.store, *data.draw(st.permutations([item for item in results if data.draw(st.booleans())]))]
+    closed = wire(name).close_all(history, new_outcomes)
+
+    assert close_one_by_one(name, history, new_outcomes) == closed
+    assert wire(name).open_calls(closed) is None
+    assert wire(name).close_all(closed, lambda reply: {}) == closed
+
+
+@both
+def test_closing_all_asks_once_for_each_open_message_oldest_first(name):
+    """Messages that have all their results are not asked about; of the answer only open positions are looked up."""
+    first, second, third = (wire(name).read(said(name, *ids)) for ids in (("a",), ("b", "c"), ("d",)))
+    history = [first.store, HELLO, second.store, *given_results(name, second), HELLO, third.store]
+    asked = []
+
+    def outcomes_of(reply):
+        asked.append(reply.kept)
+        return new_outcomes(reply)
+
+    closed = wire(name).close_all(history, outcomes_of)
+
+    assert [first.kept, third.kept] == asked
+    assert [text for text, _ in answers(name, closed)] == ["a", "b", "c", "d"]
+
+
+@both
+def test_closing_all_without_an_outcome_raises(name):
+    """An open call without an outcome is never left open quietly."""
+    with pytest.raises(WireError, match=r"positions \[0\]"):
+        wire(name).close_all([said(name, "a")], lambda reply: {})
+
+
+@both
+def test_closing_all_costs_linear_time(name):
+    """Four times as many open messages take about four times as long."""
+
+    def seconds(size):
+        history = [said(name, f"c{number}") for number in range(size)]
+        begin = time.thread_time()
+        wire(name).close_all(history, new_outcomes)
+        return time.thread_time() - begin
+
+    assert seconds(2_000) < seconds(500) * 10 + 0.5
 
 
 @both

@@ -74,7 +74,7 @@ def test_openai_pictures_follow_in_one_user_message():
 def test_anthropic_pictures_stay_in_their_result_except_in_errors():
     """A picture is a block of its result; the provider takes none in an error, where a note stands for it."""
     reply = ANTHROPIC.read(message("anthropic", ("c1", "shot", {}), ("c2", "shot", {}), ("c3", "shot", {})))
-    contents = [("seen", "", PNG), (PNG, "broken"), (Image(data="x", media_type="image/tiff"),)]
+    contents = [("seen", "", PNG), (PNG, "broken"), (Image(data="eA==", media_type="image/tiff"),)]
     states = [{}, {"status": "failed", "reason": Reason.TOOL_FAILED}, {}]
     outcomes = [outcome(call, content, **state) for call, content, state in zip(reply.calls, contents, states, strict=True)]
     seen, broken, unknown = ANTHROPIC.results(reply, outcomes)[0]["content"]

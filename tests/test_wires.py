@@ -194,13 +194,32 @@ STOPS = {
     "anthropic refusal with calls": ("anthropic", "refusal", True, True),
     "anthropic refusal": ("anthropic", "refusal", False, False),
     "anthropic pause": ("anthropic", "pause_turn", False, False),
-    "anthropic a number": ("anthropic", 3, True, False),
+    **{f"openai {word}": ("openai-chat", word, True, False) for word in ("stop", "function_call", None)},
+    **{f"anthropic {word}": ("anthropic", word, True, False) for word in ("end_turn", "stop_sequence", "pause_turn", None)},
+    **{
+        f"{name} {word!r} with calls": (name, word, True, True)
+        for name in ("openai-chat", "anthropic")
+        for word in (
+            "model_length",
+            "MAX_TOKENS",
+            "error",
+            "insufficient_system_resource",
+            "a word of tomorrow",
+            "",
+            3,
+            ["stop"],
+            {},
+        )
+    },
+    "openai an unknown word": ("openai-chat", "error", False, False),
+    "openai another wire's word": ("openai-chat", "end_turn", True, True),
+    "anthropic another wire's word": ("anthropic", "stop", True, True),
 }
 
 
 @pytest.mark.parametrize(("name", "stop", "calls", "truncated"), STOPS.values(), ids=STOPS.keys())
 def test_truncated_replies_are_known(name, stop, calls, truncated):
-    """A reply that was cut off, or stopped by a filter in the middle of calls, is marked; others are not."""
+    """A reply with calls is whole only by the words that are known to say so; without calls, by those that do not say cut off."""
     said = message(name, *([("c1", "a", {} if name == "anthropic" else "{}")] if calls else []))
     reply = {**said, "stop_reason": stop} if name == "anthropic" else {"choices": [{"message": said, "finish_reason": stop}]}
 

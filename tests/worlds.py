@@ -150,10 +150,12 @@ class World:
         self.stage = Stage(script, timed)
         self.trace: list[p.Command[Any]] = []
         self.store = store or open_store(url, clock=self.clock)
+        if store is None and url.startswith("memory"):
+            self.store.secret = b"s" * 32  # the same in every world, so that two runs of one plot can be compared
         kind = runner.Guard if colour == "sync" else runner.AsyncGuard
         tools = {name: TOOLS[colour][name] for name in self.policy.tools}
         self.guard: Any = kind(policy=self.policy, store=self.store, tools=tools, redactor=REDACTOR)
-        hands = Tracing(store=self.store, tools=tools, loaders={"thing": thing})
+        hands = Tracing(store=self.store, tools=tools, redactor=self.guard.redactor, loaders={"thing": thing})
         self.guard.hands = hands.note(self.trace)
         self.chat: Any = self.guard.open(session, wire=wire, conversation=conversation, held=held)
         self.messages: list[JsonObject] = [{"role": "user", "content": "hello"}]

@@ -1,33 +1,28 @@
 """`guard approvals`: the calls that wait for a person, and that person's yes or no.
 
 The approver is the operating-system user, mapped to a person by the policy folder. Whether a vote counts is judged by
-`guard.runner.Approvals`; here nothing is decided and nothing runs. Somebody sees what they may decide about or have asked for, no more.
+`guard.runner.Approvals`; here nothing is decided and nothing runs. Who may see what is said by `desk`.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 
-from guard.cli.places import DEFAULT_POLICY, DEFAULT_STORE, UnknownPersonError, existing_store, person, policy_folder
+from guard.cli.desk import Desk, desk
+from guard.cli.places import DEFAULT_POLICY, DEFAULT_STORE
 from guard.cli.tables import table
 from guard.cli.views import approval_json, approval_lines, utc
-from guard.core.model import Approval, Session
-from guard.core.values import encode
-from guard.errors import ApprovalError
-from guard.redactors import REDACTOR
-from guard.runner import Approvals
-from guard.runner.guard import Guard
+from guard.core.model import Approval
+from guard.core.values import JsonObject, encode
 
 EXAMPLES = """examples:
   guard approvals list                                 what waits for a decision of yours
   guard approvals list --all                           decided ones as well
-  guard approvals show ap_1f2e                         every argument in full, and where it came from
-  guard approvals approve ap_1f2e
-  guard approvals reject ap_1f2e --reason "wrong month"
+  guard approvals show ap_1f2e0c94b7d35a6881e0         every argument in full, and where it came from
+  guard approvals approve ap_1f2e0c94b7d35a6881e0      shows it and asks, at a terminal
+  guard approvals approve ap_1f2e0c --yes              without asking; six characters do, where no other id begins with them
+  guard approvals reject ap_1f2e0c94b7d35a6881e0 --reason "wrong month"
 
 You are the operating-system user that runs the command; `people:` in the policy folder says which person that is. A yes runs nothing: the
 program that asked runs the call when it goes on."""
@@ -37,6 +32,8 @@ VERBS = {
     "approve": "say yes to exactly this call",
     "reject": "say no; the model may read the reason",
 }
+MAY = "may decide"
+OWN = "yours, another person must decide"
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -59,7 +56,11 @@ def _options(parser: argparse.ArgumentParser, verb: str) -> None:
     if verb == "list":
         parser.add_argument("--all", action="store_true", help="those that are decided, spent or expired as well")
     else:
-        parser.add_argument("id", metavar="ID", help="the approval's id, as listed")
+        parser.add_argument(
+            "id", metavar="ID", help="the approval's id, as listed; its beginning is enough where no other one has it"
+        )
+    if verb == "approve":
+        parser.add_argument("--yes", action="store_true", help="do not ask at the terminal")
     if verb in ("approve", "reject"):
         parser.add_argument("--reason", metavar="TEXT", help="kept with the decision; after a rejection the model may read it")
     parser.add_argument("--policy", default=DEFAULT_POLICY, metavar="DIR", help="default: %(default)s")
@@ -67,96 +68,73 @@ def _options(parser: argparse.ArgumentParser, verb: str) -> None:
     parser.add_argument("--json", action="store_true", help="JSON instead of text")
 
 
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """The approvals of a store as one person may see them."""
-
-    approvals: Approvals
-    me: Session
-
-    def sees(self, approval: Approval) -> bool:
-        """Whether this person may decide about it, or asked for it."""
-        own = (approval.requester, approval.tenant) == (self.me.principal, self.me.tenant)
-        return own or self.approvals.entitled(approval, self.me)
-
-    def show(self, approval_id: str) -> Approval:
-        """One approval, for whoever may see it. Raises ApprovalError alike for one that is not there and for one that is not theirs."""
-        with contextlib.suppress(ApprovalError):
-            found = self.approvals.show(approval_id)
-            if self.sees(found):
-                return found
-        raise ApprovalError("not_found", f"there is no approval {approval_id} that {self.me.principal} may see")
-
-
-@contextlib.contextmanager
-def _desk(arguments: argparse.Namespace) -> Iterator[Desk]:
-    policy = policy_folder(arguments.policy).policy
-    with existing_store(arguments.store) as store:
-        me = person(policy, arguments.policy)
-        yield Desk(Guard(policy=policy, store=store, tools={}, redactor=REDACTOR).approvals, me)
-
-
 def list_(arguments: argparse.Namespace) -> int:
-    """Show what waits, without arguments. Whoever the policy does not know has nothing to decide: an empty list, and how to be known."""
-    try:
-        return _list(arguments)
-    except UnknownPersonError as error:
-        print(f"guard: {error}", file=sys.stderr)
-        print("[]" if arguments.json else "no approvals for somebody unknown")
-        return 0
-
-
-def _list(arguments: argparse.Namespace) -> int:
-    with _desk(arguments) as desk:
-        status = None if arguments.all else "pending"
-        found = [one for one in desk.approvals.list(status=status, tenant=desk.me.tenant) if desk.sees(one)]
-        who = f"{desk.me.principal} in the tenant {desk.me.tenant}"
+    """Show what waits, without arguments, and what this person can do about it."""
+    with desk(arguments) as here:
+        found = here.list(None if arguments.all else "pending")
+        who = f"{here.me.principal} in the tenant {here.me.tenant}"
+        rows = [_row(here, one) for one in found]
+        plain = [_json(here, one) for one in found]
     if arguments.json:
-        print(encode([approval_json(one) for one in found]))
+        print(encode(plain))
     elif not found:
         print(f"no approvals {'' if arguments.all else 'wait '}for {who}")
     else:
-        heads = ("approval", "status", "tool", "asked for by", "conversation", "expires")
-        for line in table(heads, [_row(one) for one in found]):
+        heads = ("approval", "status", "tool", "asked for by", "conversation", "expires", "you")
+        for line in table(heads, rows):
             print(line)
     return 0
 
 
-def _row(one: Approval) -> tuple[str, ...]:
-    return one.id, one.status, one.tool, one.requester, one.conversation + one.branch, utc(one.expires_at)
+def _row(here: Desk, one: Approval) -> tuple[str, ...]:
+    you = MAY if here.decides(one) else OWN if one.status == "pending" else ""
+    return one.id, one.status, one.tool, one.requester, one.conversation + one.branch, utc(one.expires_at), you
+
+
+def _json(here: Desk, one: Approval) -> JsonObject:
+    return {**approval_json(one), "yours": here.owns(one), "you_may_decide": here.decides(one)}
 
 
 def show(arguments: argparse.Namespace) -> int:
     """Show one approval in full."""
-    with _desk(arguments) as desk:
-        found = desk.show(arguments.id)
+    with desk(arguments) as here:
+        found = here.show(arguments.id)
     for line in [encode(approval_json(found))] if arguments.json else approval_lines(found):
         print(line)
     return 0
 
 
 def approve(arguments: argparse.Namespace) -> int:
-    """Say yes."""
-    return _vote(arguments, yes=True)
+    """Say yes; at a terminal only after it was asked for. Exit code 1 when the answer is no."""
+    return _vote(arguments, yes=True, ask=sys.stdin.isatty() and not arguments.yes)
 
 
 def reject(arguments: argparse.Namespace) -> int:
     """Say no."""
-    return _vote(arguments, yes=False)
+    return _vote(arguments, yes=False, ask=False)
 
 
-def _vote(arguments: argparse.Namespace, *, yes: bool) -> int:
-    with _desk(arguments) as desk:
-        before = desk.show(arguments.id)
-        if not arguments.json:
-            print("\n".join(approval_lines(before)))
-        vote = desk.approvals.approve if yes else desk.approvals.reject
-        after = vote(arguments.id, approver=desk.me, reason=arguments.reason)
+def _vote(arguments: argparse.Namespace, *, yes: bool, ask: bool) -> int:
+    with desk(arguments) as here:
+        before = here.show(arguments.id)
+        if ask or not arguments.json:
+            print("\n".join(approval_lines(before)), file=sys.stderr if arguments.json else sys.stdout, flush=True)
+        if ask and not _confirmed(here):
+            print("guard: nothing was decided", file=sys.stderr)
+            return 1
+        vote = here.approvals.approve if yes else here.approvals.reject
+        after = vote(before.id, approver=here.me, reason=arguments.reason)
     told = (
-        f"{after.status} by {desk.me.principal}; the program that asked {'runs the call' if yes else 'is told'} when it goes on"
+        f"{after.status} by {here.me.principal}; the program that asked {'runs the call' if yes else 'is told'} when it goes on"
     )
     print(encode(approval_json(after)) if arguments.json else told)
     return 0
+
+
+def _confirmed(here: Desk) -> bool:
+    """Whether the person at the terminal says yes; anything else is no."""
+    print(f"Approve as {here.me.principal}? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 _RUN = {"list": list_, "show": show, "approve": approve, "reject": reject}

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from importlib import metadata
 
 from guard.cli.permissions import Permissions, permissions
-from guard.cli.places import DEFAULT_POLICY, policy_folder
+from guard.cli.places import DEFAULT_POLICY, UsageError, policy_folder
 from guard.cli.show import spell
 from guard.cli.tables import table
 from guard.core.rules import ApprovalRule, Tool
@@ -18,7 +18,7 @@ from guard.errors import PolicyError, Problem
 
 EXAMPLES = """examples:
   guard check                        the folder policies/
-  guard check --policy shop/policies
+  guard check shop/policies          another folder; --policy shop/policies is the same
   guard check --json                 for a program: problems, warnings and tools
 
 Without the program's functions their parameters are unknown; `Guard.load` checks the policy against them as well."""
@@ -34,28 +34,32 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--policy", default=DEFAULT_POLICY, metavar="DIR", help="default: %(default)s")
+    parser.add_argument("folder", nargs="?", metavar="DIR", help="the policy folder; the same as --policy DIR")
+    parser.add_argument("--policy", metavar="DIR", help=f"default: {DEFAULT_POLICY}")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Exit code 1 when there are problems; warnings alone are no problem."""
+    """Exit code 1 when there are problems; warnings alone are no problem. Raises UsageError when two folders are named."""
+    if arguments.folder and arguments.policy:
+        raise UsageError(f"two folders: {spell(arguments.folder)} and {spell(arguments.policy)} (name one)")
+    folder = arguments.folder or arguments.policy or DEFAULT_POLICY
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
     tools: list[JsonObject] = []
     try:
-        loaded = policy_folder(arguments.policy)
+        loaded = policy_folder(folder)
         warnings = loaded.warnings
-        known = permissions(arguments.policy)
+        known = permissions(folder)
         tools = [_summary(tool, known) for tool in loaded.policy.tools.values()]
     except PolicyError as error:
-        problems = error.problems
+        problems, warnings = error.problems, error.warnings
     warnings = (*warnings, *installation())
     if arguments.json:
         print(encode({"ok": not problems, "problems": _plain(problems), "warnings": _plain(warnings), "tools": tools}))
     else:
-        _tell(arguments.policy, problems, warnings, tools)
+        _tell(folder, problems, warnings, tools)
     return 1 if problems else 0
 
 

@@ -33,6 +33,8 @@ class UnknownPersonError(GuardError):
 
 def policy_folder(folder: str) -> Loaded:
     """The compiled folder, without a program. Raises UsageError when it is not there, PolicyError with every problem."""
+    if Path(folder).is_file():
+        raise UsageError(f"{spell(folder)}: name the folder, not a file in it")
     if not Path(folder).is_dir():
         raise UsageError(f"{spell(folder)}: there is no such folder (name the policy folder with --policy)")
     return load_policy(folder)

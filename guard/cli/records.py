@@ -61,9 +61,17 @@ def _row(entry: Entry) -> list[Json]:
         entry.at("kind"),
         entry.at("tool", "name"),
         entry.at("decision", "verdict") or entry.at("exec", "status") or entry.at("approval_state", "status"),
-        entry.at("decision", "code") or entry.at("exec", "error"),
+        _code(entry),
         _who(entry),
     ]
+
+
+def _code(entry: Entry) -> str | None:
+    """Why it was refused or failed, and in brackets the rules that refused it."""
+    code = entry.at("decision", "code") or entry.at("exec", "error")
+    rules = entry.at("decision", "rules") if entry.at("decision", "code") else None
+    told = "; ".join(map(str, rules)) if isinstance(rules, list) else ""
+    return f"{code} ({told})" if told else code
 
 
 def _who(entry: Entry) -> str:

@@ -12,6 +12,8 @@ from guard.core.reasons import RETRY, SENTENCE, Reason
 from guard.core.rules import Issue
 from guard.core.values import JsonObject, encode
 
+_LONGEST = 200  # characters of a field's path in a refusal
+
 
 def error_text(reason: Reason, detail: str = "", *, retry: bool | None = None, extra: JsonObject | None = None) -> str:
     """The JSON text of an error."""
@@ -24,7 +26,7 @@ def refused(call: ToolCall, key: CallKey, refusal: Refusal, arguments: JsonObjec
     """The outcome of a call that does not run."""
     extra: JsonObject = dict(refusal.extra)
     if refusal.issues:
-        extra["problems"] = [_issue(issue) for issue in refusal.issues]
+        extra["problems"] = [_issue(issue, redactor) for issue in refusal.issues]
     detail = redactor.detect(None, refusal.detail)[0] if refusal.detail else ""
     content = error_text(refusal.reason, detail, extra=extra)
     return _outcome(call, key, "refused", refusal.reason, content, arguments, extra.get("approval"))
@@ -73,8 +75,9 @@ def shown(valid: ValidCall, key: CallKey, content: Content, *, failed: bool, app
     return _outcome(valid.call, key, status, Reason.TOOL_FAILED if failed else None, content, valid.arguments, approval)
 
 
-def _issue(issue: Issue) -> JsonObject:
-    shown: JsonObject = {"path": issue.path, "rule": issue.rule, "message": issue.message}
+def _issue(issue: Issue, redactor: Redactor) -> JsonObject:
+    path = redactor.detect(None, issue.path[:_LONGEST])[0]  # the model wrote the names of unknown fields
+    shown: JsonObject = {"path": path, "rule": issue.rule, "message": issue.message}
     if issue.allowed:
         shown["allowed"] = list(issue.allowed)
     if issue.nearest:

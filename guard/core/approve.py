@@ -6,7 +6,8 @@ call and with today's rule again. Comes after limit and before claim, which spen
 
 from __future__ import annotations
 
-from guard.core.model import Allow, Approval, AuthorizedCall, CallKey, Hold, Refusal
+from guard.core.model import Allow, Approval, AuthorizedCall, CallKey, Hold, Refusal, Session
+from guard.core.ports import Authorizer
 from guard.core.reasons import Reason
 from guard.core.rules import ApprovalRule
 from guard.core.values import canonical, digest
@@ -45,8 +46,8 @@ def proposal(call: AuthorizedCall, rule: ApprovalRule, key: CallKey, policy: str
     )
 
 
-def approve(call: AuthorizedCall, rule: ApprovalRule, approval: Approval) -> Allow | Hold | Refusal:
-    """What the approval means for the call, today."""
+def approve(call: AuthorizedCall, rule: ApprovalRule, approval: Approval, authorizer: Authorizer) -> Allow | Hold | Refusal:
+    """What the approval means for the call, today: today's rule and today's rights of the person who said yes."""
     valid = call.valid
     if approval.fingerprint != valid.fingerprint or approval.definition != valid.tool.definition:
         return Refusal(reason=Reason.APPROVAL_INVALID, note="fingerprint")
@@ -55,7 +56,7 @@ def approve(call: AuthorizedCall, rule: ApprovalRule, approval: Approval) -> All
     if approval.status == "pending":
         return Hold(call=call, approval=approval)
     if approval.status == "approved":
-        if not _suffices(approval, rule):
+        if not _suffices(approval, rule) or not _still_may(approval, authorizer):
             return Refusal(reason=Reason.APPROVAL_INVALID, note="today's policy asks for another approver")
         return Allow(call=call, approval=approval)
     if approval.status == "rejected":
@@ -68,9 +69,20 @@ def approve(call: AuthorizedCall, rule: ApprovalRule, approval: Approval) -> All
 
 def _suffices(approval: Approval, rule: ApprovalRule) -> bool:
     """Whether an approval given under an earlier rule still meets the rule of today."""
+    if approval.decided_by == approval.requester and not rule.self_:
+        return False
     if rule.by:
         return bool(approval.by) and set(approval.by) <= set(rule.by)
     return bool(approval.by) or approval.by_self
+
+
+def _still_may(approval: Approval, authorizer: Authorizer) -> bool:
+    """Whether nothing in today's policy takes the right from who decided, with the roles that they held then."""
+    if approval.decided_by is None:
+        return False
+    who = Session(principal=approval.decided_by, tenant=approval.tenant, roles=approval.decided_roles)
+    verdict = authorizer.decide(who, approval.tool, "approve")
+    return not verdict.denied and (verdict.allowed or approval.decided_by == approval.requester)
 
 
 def may_decide(approval: Approval, principal: str, tenant: str, roles: frozenset[str]) -> bool:

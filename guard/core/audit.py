@@ -28,9 +28,10 @@ from guard.core.model import (
 )
 from guard.core.ports import Event, Executed, Redactor
 from guard.core.rules import Tool
-from guard.core.values import Json, canonical, digest, encode, quote, sha
+from guard.core.values import Json, canonical, digest, encode, quote
 
 _AGENT, _POLICY, _SERVICE = '{"type":"agent"}', '{"type":"policy"}', '{"type":"service"}'
+_LONGEST = 200  # characters of a call id, tool name or argument name that a record keeps
 _ENDS = {"done": "ok", "unknown": "unknown"}
 
 
@@ -48,8 +49,14 @@ def _tool(name: str, definition: str, kind: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _labels(origins: tuple[tuple[str, str], ...]) -> str:
-    return encode(dict(origins))
+def _labels(origins: tuple[tuple[str, str], ...], redactor: Redactor) -> str:
+    return shown_text({name[:_LONGEST]: origin for name, origin in origins}, redactor, set())
+
+
+@lru_cache(maxsize=4096)
+def _name(text: str, redactor: Redactor) -> str:
+    """A name that the model chose, safe to store: hidden where it must be, and no longer than a name is."""
+    return quote(redactor.detect(None, text[:_LONGEST])[0])
 
 
 @lru_cache(maxsize=4096)
@@ -75,21 +82,22 @@ def _head(kind: str, key: CallKey, call_id: str, actor: str, tool: str) -> str:
 
 def _placed(kind: str, place: tuple[ConversationRef, int, int], call_id: str, actor: str, tool: str) -> str:
     ref, turn, position = place
-    return (
-        f'"kind":"{kind}",{_near(ref)},"turn":{turn},"position":{position},"actor":{actor},'
-        f'"call_id":{quote(call_id)},"tool":{tool}'
-    )
+    return f'"kind":"{kind}",{_near(ref)},"turn":{turn},"position":{position},"actor":{actor},"call_id":{call_id},"tool":{tool}'
+
+
+def _called(call: ToolCall, redactor: Redactor) -> str:
+    return f'{{"name":{_name(call.tool, redactor)}}}'
 
 
 def _of(tool: Tool) -> str:
     return _tool(tool.name, tool.definition, tool.kind)
 
 
-def proposed(ref: ConversationRef, turn: int, position: int, call: ToolCall) -> Event:
+def proposed(ref: ConversationRef, turn: int, position: int, call: ToolCall, redactor: Redactor) -> Event:
     """A call as the model wrote it: size and digest only, since nothing is known about the text yet."""
     raw = call.arguments if isinstance(call.arguments, str) else "" if call.arguments is None else _raw(call.arguments)
-    head = _placed("call.proposed", (ref, turn, position), call.id, _AGENT, f'{{"name":{quote(call.tool)}}}')
-    return f'{head},"args":{{"size":{len(raw)},"digest":"{sha(raw)}"}}'
+    head = _placed("call.proposed", (ref, turn, position), _name(call.id, redactor), _AGENT, _called(call, redactor))
+    return f'{head},"args":{{"size":{len(raw)},"digest":"{redactor.tag(raw)}"}}'
 
 
 def _raw(arguments: Json) -> str:
@@ -108,7 +116,7 @@ def decided(key: CallKey, call: ToolCall, decision: Decision, last: object, poli
         if isinstance(last, ParsedCall | BoundCall | ValidCall)
         else None
     )
-    head = _head("call.decided", key, call.id, _POLICY, _of(tool) if tool else f'{{"name":{quote(call.tool)}}}')
+    head = _head("call.decided", key, _name(call.id, redactor), _POLICY, _of(tool) if tool else _called(call, redactor))
     approval = ""
     if isinstance(decision, Refusal):
         note = f',"note":{quote(decision.note)}' if decision.note else ""
@@ -134,13 +142,14 @@ def _final(last: object, redactor: Redactor) -> str:
         return f',"spoof":{_names(last.spoofed)}' if isinstance(last, BoundCall) and last.spoofed else ""
     spoof = f',"spoof":{_names(valid.spoofed)}' if valid.spoofed else ""
     shown = shown_text(valid.arguments, redactor, set())
-    labels = _labels(tuple(origins.items()))
+    labels = _labels(tuple(origins.items()), redactor)
     return f',"args":{{"size":{len(valid.canonical)},"digest":"{valid.digest}","shown":{shown},"labels":{labels}}}{spoof}'
 
 
-def requested(approval: Approval, key: CallKey, call: ToolCall) -> Event:
+def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redactor) -> Event:
     """A person is asked."""
-    head = _head("approval.requested", key, call.id, _POLICY, _tool(approval.tool, approval.definition, approval.kind))
+    tool = _tool(approval.tool, approval.definition, approval.kind)
+    head = _head("approval.requested", key, _name(call.id, redactor), _POLICY, tool)
     state = encode({"status": "pending", "need": 1, "have": 0, "by": list(approval.by), "self": approval.by_self})
     return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}","approval_state":{state}'
 
@@ -158,7 +167,7 @@ def voted(approval: Approval, approver: Session, decision: str, reason: str | No
         "turn": approval.turn,
         "position": approval.position,
         "actor": {"type": "human", "ref": approver.principal, "assurance": "host"},
-        "call_id": approval.call_id,
+        "call_id": redactor.detect(None, approval.call_id[:_LONGEST])[0],
         "tool": {"name": approval.tool, "definition": approval.definition, "kind": approval.kind},
         "approval": approval.id,
         "fingerprint": approval.fingerprint,
@@ -166,10 +175,10 @@ def voted(approval: Approval, approver: Session, decision: str, reason: str | No
     }
 
 
-def began(key: CallKey, call: AuthorizedCall, approval: str | None, policy: str) -> Event:
+def began(key: CallKey, call: AuthorizedCall, approval: str | None, policy: str, redactor: Redactor) -> Event:
     """The call was taken and is about to run: durable before the act."""
     valid = call.valid
-    head = _head("call.begin", key, valid.call.id, _POLICY, _of(valid.tool))
+    head = _head("call.begin", key, _name(valid.call.id, redactor), _POLICY, _of(valid.tool))
     spent = f',"approval":"{approval}"' if approval else ""
     return f'{head}{spent},"args":{{"digest":"{valid.digest}"}},"decision":{{"policy":"{policy}"}}'
 
@@ -179,10 +188,12 @@ def reference(key: CallKey) -> str:
     return digest("guard-reference", key.ref.conversation, str(key.turn), str(key.position), key.key)[:8]
 
 
-def ended(key: CallKey, call: ToolCall, outcome: Outcome, ran: Executed | None = None, labels: tuple[str, ...] = ()) -> Event:
+def ended(
+    key: CallKey, call: ToolCall, outcome: Outcome, redactor: Redactor, ran: Executed | None = None, labels: tuple[str, ...] = ()
+) -> Event:
     """How the call ended: a digest of what went back, what was hidden in it, and how long it took."""
     kind = "call.unknown" if outcome.status == "unknown" else "call.end"
-    head = _head(kind, key, call.id, _SERVICE, f'{{"name":{quote(call.tool)}}}')
+    head = _head(kind, key, _name(call.id, redactor), _SERVICE, _called(call, redactor))
     approval = f',"approval":"{outcome.approval}"' if outcome.approval else ""
     error = f',"error":"{outcome.reason}"' if outcome.reason is not None else ""
     raised = f',"class":{quote(ran.error)},"reference":"{reference(key)}"' if ran is not None and ran.error else ""
@@ -191,17 +202,17 @@ def ended(key: CallKey, call: ToolCall, outcome: Outcome, ran: Executed | None =
     hidden = f',"labels":{_names(labels)}' if labels else ""
     return (
         f'{head}{approval},"exec":{{"status":"{_ENDS.get(outcome.status, "error")}"{error}{raised}{took}}},'
-        f'"result":{{"size":{len(content)},"digest":"{sha(content)}"{hidden}}}'
+        f'"result":{{"size":{len(content)},"digest":"{redactor.tag(content)}"{hidden}}}'
     )
 
 
-def delivered(key: CallKey, call: ToolCall, outcome: Outcome) -> Event:
+def delivered(key: CallKey, call: ToolCall, outcome: Outcome, redactor: Redactor) -> Event:
     """A recorded outcome went back once more."""
-    head = _head("result.delivered", key, call.id, _SERVICE, f'{{"name":{quote(call.tool)}}}')
+    head = _head("result.delivered", key, _name(call.id, redactor), _SERVICE, _called(call, redactor))
     return f'{head},"exec":{{"status":"{outcome.status}","replayed":true}}'
 
 
-def said(ref: ConversationRef, text: str) -> Event:
+def said(ref: ConversationRef, text: str, redactor: Redactor) -> Event:
     """The user spoke: size and digest of the words."""
     actor = f'{{"type":"human","ref":{quote(ref.principal)}}}'
-    return f'"kind":"user.said",{where(ref)},"actor":{actor},"args":{{"size":{len(text)},"digest":"{sha(text)}"}}'
+    return f'"kind":"user.said",{where(ref)},"actor":{actor},"args":{{"size":{len(text)},"digest":"{redactor.tag(text)}"}}'

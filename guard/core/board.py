@@ -128,6 +128,11 @@ class Board:
             for item, state in zip(self.items, self.states, strict=True)
         )
 
+    def run(self, index: int) -> int:
+        """How often the user had spoken when the call was proposed."""
+        row = self.items[index].row
+        return self.opened.run if self.opened else row.run if row else 0
+
     def arguments(self, index: int) -> dict[str, object] | None:
         """The final arguments of a call, if it got that far."""
         last = self.last[index]
@@ -177,13 +182,13 @@ def adopt(board: Board, twins: Mapping[str, CallRow]) -> None:
     """Make every action an alias of an equal one: of an earlier sibling, or of a live or finished call of the conversation."""
     leaders: dict[str, int] = {}
     for index, valid in board.having(ValidCall):
-        if not valid.tool.acts:
+        if not valid.mark:
             continue
-        leader = leaders.setdefault(valid.fingerprint, index)
+        leader = leaders.setdefault(valid.mark, index)
         if leader != index:
             board.put(index, Follows(leader))
             continue
-        twin = twins.get(valid.fingerprint)
+        twin = twins.get(valid.mark)
         if twin is not None and twin.key != board.items[index].key:
             _alias(board, index, valid, twin)
 
@@ -191,7 +196,8 @@ def adopt(board: Board, twins: Mapping[str, CallRow]) -> None:
 def _alias(board: Board, index: int, valid: ValidCall, twin: CallRow) -> None:
     item = board.items[index]
     if twin.status == "held":
-        board.keys[index] = twin.key  # same approval, same budget, one claim
+        if twin.fingerprint == valid.fingerprint:  # else the tool is defined anew: a person must be asked anew
+            board.keys[index] = twin.key  # same approval, same budget, one claim
         return
     if twin.status in {"started", "unknown"}:
         doubt = answer.unknown(item.call, item.key, valid.arguments, approval=twin.approval)
@@ -242,14 +248,14 @@ def _concluded(board: Board, index: int) -> tuple[list[CallRow], list[Event]]:
 
 def _known(board: Board, index: int, outcome: Outcome) -> tuple[list[CallRow], list[Event]]:
     """A recorded outcome goes back once more; a call found in doubt is written down as such."""
-    item = board.items[index]
+    item, redactor = board.items[index], board.context.redactor
     known = at(outcome, item.key)
     board.states[index] = known
-    events = [audit.delivered(item.key, item.call, known)]
+    events = [audit.delivered(item.key, item.call, known, redactor)]
     if item.row is None or item.row.key != item.key:
         return [row_of(board, index, known, "alias")], events
     if item.row.status == "started":
-        return [replace(item.row, status="unknown", outcome=known)], [*events, audit.ended(item.key, item.call, known)]
+        return [replace(item.row, status="unknown", outcome=known)], [*events, audit.ended(item.key, item.call, known, redactor)]
     return [], events
 
 
@@ -272,13 +278,14 @@ def row_of(
         status=status,
         kind=valid.tool.kind if valid else "",
         fingerprint=valid.fingerprint if valid else "",
+        mark=valid.mark if valid else "",
         arguments=valid.arguments if valid else None,
         owned=grounded.owned if grounded else frozenset(),
         evidence=grounded.evidence if grounded else (),
         approval=outcome.approval if outcome else None,
         value=value,
         outcome=outcome,
-        run=opened.run if opened else item.row.run if item.row else 0,
+        run=board.run(index),
         repeat=valid.tool.repeat if valid else False,
         settled=opened is not None and status != "held",
         at=board.context.now,

@@ -64,6 +64,7 @@ class CallRow:
     status: str
     kind: str = ""
     fingerprint: str = ""
+    mark: str = ""  # what makes two actions the same, whatever the tool's definition; empty: this row is nobody's twin
     arguments: JsonObject | None = None
     owned: frozenset[str] = frozenset()
     evidence: tuple[Evidence, ...] = ()
@@ -91,6 +92,7 @@ class Opened:
     tokens_known: bool
     total_tokens: int  # of the conversation
     total_cost: Decimal | None
+    total_known: bool = True  # False once any reply of the conversation did not say its tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,10 +163,10 @@ class LoadLedger(Command[Ledger]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindTwins(Command[Mapping[str, CallRow]]):
-    """Find, for each fingerprint, the newest action of the conversation that is held, allowed, started, unknown, rejected or done."""
+    """Find, for each mark, the call of the conversation that is the same act: held, started, unknown or done. See CallRow.mark."""
 
     ref: ConversationRef
-    fingerprints: tuple[str, ...]
+    marks: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

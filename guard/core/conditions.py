@@ -56,13 +56,16 @@ def _any_open(answers: list[bool | None]) -> bool:
 
 
 def _answers(test: Test, scope: Scope) -> list[bool | None]:
-    values = test.path.find(scope.get(test.path.root))
+    reach = test.path.reach(scope.get(test.path.root))
+    values = [value for value, _ in reach.spots]
+    answers: list[bool | None] = [None] if reach.missing or reach.blocked else []  # a branch that lacks the value is unsure
     if test.equals is not None:
-        others = test.equals.find(scope.get(test.equals.root))
-        return [equal(value, other) for value in values for other in others]
+        others = test.equals.reach(scope.get(test.equals.root))
+        answers += [None] if others.missing or others.blocked else []
+        return answers + [equal(value, other) for value in values for other, _ in others.spots]
     if test.judge is None:
         return []
-    answers = [test.judge(value) for value in values]
+    answers += [test.judge(value) for value in values]
     if test.resolve:
         resolved = scope.get("resolved") or {}
         answers += [test.judge(resolved[value]) if value in resolved else None for value in values if isinstance(value, str)]

@@ -26,9 +26,13 @@ class Ended:
     events: tuple[Event, ...]
 
 
-def idempotency(valid: ValidCall, key: CallKey) -> str:
-    """The guard's own key for this call: the same at every attempt, another for every other call, never the model's."""
-    return digest("guard-idempotency-v1", valid.fingerprint, key.ref.branch, str(key.turn), str(key.position), key.key)
+def idempotency(valid: ValidCall, key: CallKey, run: int) -> str:
+    """The guard's own key for this act: the same at every attempt and re-proposal until the user speaks again, never the model's.
+
+    A tool that may repeat an equal call gets another key at each place.
+    """
+    place = (key.ref.branch, str(key.turn), str(key.position), key.key) if valid.tool.repeat else (str(run),)
+    return digest("guard-idempotency-v1", valid.mark or valid.fingerprint, *place)
 
 
 def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
@@ -45,7 +49,7 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
     else:
         outcome = at(outcome, item.key)
         rows = (own, row_of(board, index, outcome, "alias"))
-    return Ended(outcome=outcome, rows=rows, events=(audit.ended(key, item.call, outcome, ran, labels),))
+    return Ended(outcome=outcome, rows=rows, events=(audit.ended(key, item.call, outcome, board.context.redactor, ran, labels),))
 
 
 def _withheld(valid: ValidCall, key: CallKey, ran: Executed) -> Outcome:
@@ -106,5 +110,5 @@ def share(board: Board) -> tuple[list[CallRow], list[Event]]:
         if isinstance(found, Outcome):
             board.states[index] = outcome = at(replace(found, call_id=item.call.id, replayed=True), item.key)
             rows.append(row_of(board, index, outcome, "alias"))
-            events.append(audit.delivered(item.key, item.call, outcome))
+            events.append(audit.delivered(item.key, item.call, outcome, board.context.redactor))
     return rows, events

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from guard.core.conditions import Condition
 from guard.core.model import Evidence, GroundedCall, Origin, Refusal, Session, ValidCall
 from guard.core.paths import Path
 from guard.core.ports import CallRow, Ledger
 from guard.core.reasons import Reason
 from guard.core.rules import After, Ground, Source
-from guard.core.sources import in_words, records, same_record
-from guard.core.values import Json, equal, is_number
+from guard.core.sources import echoes, in_words, records, same_record
+from guard.core.values import Json, canonical, equal, is_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,7 @@ class _Found:
 
     origin: Origin
     evidence: Evidence | None = None
+    exact: bool = True  # False: only bounded by a record, which says nothing about the value itself
 
 
 _NOTHING: tuple[frozenset[str], bool] = (frozenset(), False)
@@ -59,10 +61,11 @@ def ground(valid: ValidCall, session: Session, ledger: Ledger) -> GroundedCall |
     origins = {**valid.origins, **{rule.argument.steps[0]: one.origin for rule, found in grounds for one in found or ()}}
     relied = [one.evidence for _, found in grounds for one in found or () if one.evidence]
     relied += [met for _, met in afters if met]
+    exact = {str(rule.argument) for rule, found in grounds if found and all(one.exact for one in found)}
     return GroundedCall(
         valid=valid,
         origins=origins,
-        owned=frozenset(owned | {rule.argument.steps[0] for rule, found in grounds if found}),
+        owned=owned | exact,
         evidence=tuple(dict.fromkeys(relied)),
         shadowed=tuple(
             [f"ground {rule.argument}" for rule, found in grounds if found is None]
@@ -72,54 +75,69 @@ def ground(valid: ValidCall, session: Session, ledger: Ledger) -> GroundedCall |
 
 
 def _grounded(rule: Ground, valid: ValidCall, facts: Mapping[str, Json], ledger: Ledger) -> list[_Found] | None:
-    """What each value at the argument relies on; None when one has no source. An absent argument needs none."""
+    """What each value at the argument relies on; None when one has no source. An absent argument needs none.
+
+    An argument that is there in a form that the path cannot look into has no source either.
+    """
+    reach = rule.argument.reach(valid.arguments)
+    if reach.blocked:
+        return None
+    pools = [_Pool(source, valid, facts, ledger) for source in rule.sources]
     found: list[_Found] = []
-    for value in rule.argument.find(valid.arguments):
-        sources = (_source(source, value, valid, facts, ledger) for source in rule.sources)
-        one = next((item for item in sources if item is not None), None)
+    for value, _ in reach.spots:
+        one = next((item for item in (pool.find(value) for pool in pools) if item is not None), None)
         if one is None:
             return None
         found.append(one)
     return found
 
 
-def _source(source: Source, value: Json, valid: ValidCall, facts: Mapping[str, Json], ledger: Ledger) -> _Found | None:
-    if source.origin == "user":
-        return _Found(origin="user") if in_words(value, ledger.words) else None
-    if source.path is None:
+class _Pool:
+    """Where the values of one source stand, looked up once for all values of an argument."""
+
+    def __init__(self, source: Source, valid: ValidCall, facts: Mapping[str, Json], ledger: Ledger) -> None:
+        self._source, self._words = source, ledger.words
+        self._held = source.path.find(facts) if source.origin == "session" and source.path is not None else []
+        self._records = records(source, valid.arguments, ledger) if source.origin == "tool" else []
+        self._index: dict[str, list[tuple[Json, CallRow]]] | None = None
+
+    def find(self, value: Json) -> _Found | None:
+        """What `value` relies on in this source."""
+        source = self._source
+        if source.origin == "user":
+            return _Found(origin="user") if in_words(value, self._words) else None
+        if source.origin == "session":
+            return _Found(origin="session") if any(_among(value, item) for item in self._held) else None
+        name = source.path.steps[-1] if source.path else ""
+        for recorded, row in self._equal(value) if source.relation == "equals" else self._all():
+            if _relates(source, value, recorded) and (source.verified or not echoes(recorded, row, name)):
+                return _Found(origin="result", evidence=_evidence(row, once=source.once), exact=source.relation == "equals")
         return None
-    if source.origin == "session":
-        held = source.path.find(facts)
-        fits = any(
-            equal(value, item) or (isinstance(item, list | tuple) and any(equal(value, one) for one in item)) for item in held
-        )
-        return _Found(origin="session") if fits else None
-    for row, found in records(source, valid.arguments, ledger):
-        if any(_relates(source, value, item, row) for item in found):
-            return _Found(origin="result", evidence=_evidence(row, once=source.once))
-    return None
+
+    def _all(self) -> list[tuple[Json, CallRow]]:
+        return [(recorded, row) for row, values in self._records for recorded in values]
+
+    def _equal(self, value: Json) -> list[tuple[Json, CallRow]]:
+        if self._index is None:
+            self._index = {}
+            for recorded, row in self._all():
+                self._index.setdefault(canonical(recorded), []).append((recorded, row))
+        return self._index.get(canonical(value), [])
 
 
-def _relates(source: Source, value: Json, recorded: Json, row: CallRow) -> bool:
+def _among(value: Json, held: Json) -> bool:
+    return equal(value, held) or (isinstance(held, list | tuple) and any(equal(value, item) for item in held))
+
+
+def _relates(source: Source, value: Json, recorded: Json) -> bool:
+    """`at_most` means between nothing and the recorded amount: a negative amount is not "at most" a positive one."""
     if source.relation == "equals":
-        return equal(value, recorded) and (source.verified or not _echoes(recorded, row))
+        return equal(value, recorded)
     if not is_number(value) or not is_number(recorded):
         return False
-    return bool(value <= recorded) if source.relation == "at_most" else bool(value >= recorded)
-
-
-def _echoes(value: Json, row: CallRow) -> bool:
-    """Whether the result may merely repeat what the model sent in that call, under no guarantee of its own."""
-    sent = [item for name, item in (row.arguments or {}).items() if name not in row.owned]
-    return any(_holds(item, value) for item in sent)
-
-
-def _holds(container: Json, value: Json) -> bool:
-    if isinstance(container, Mapping):
-        return any(_holds(item, value) for item in container.values())
-    if isinstance(container, list | tuple):
-        return any(_holds(item, value) for item in container) or equal(container, value)
-    return equal(container, value)
+    if source.relation == "at_least":
+        return bool(value >= recorded)
+    return bool(value <= recorded and (value >= 0 or recorded < 0))
 
 
 def _prerequisite(after: After, valid: ValidCall, facts: Mapping[str, Json], ledger: Ledger) -> Evidence | None:
@@ -127,9 +145,15 @@ def _prerequisite(after: After, valid: ValidCall, facts: Mapping[str, Json], led
     rows = [row for row in rows if _same_call(after.same, valid.arguments, row)]
     for row in rows[:1] if after.latest else rows:
         scope = {"result": row.value, "session": facts, "arguments": valid.arguments}
-        if after.where is None or after.where.surely(scope):
+        if after.where is None or (after.where.surely(scope) and not _repeated(after.where, row)):
             return _evidence(row, once=after.once)
     return None
+
+
+def _repeated(where: Condition, row: CallRow) -> bool:
+    """Whether the condition rests on a value that the model itself had put into that call."""
+    tests = [test for test in where.tests if test.path.root == "result"]
+    return any(echoes(value, row, test.path.steps[-1]) for test in tests for value in test.path.find(row.value))
 
 
 def _evidence(row: CallRow, *, once: bool) -> Evidence:

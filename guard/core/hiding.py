@@ -7,12 +7,13 @@ serialised text is only looked at to learn that there is surely nothing to hide.
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import lru_cache
 
 from guard.core.ports import Redactor
 from guard.core.values import Json, JsonObject, encode
 
-_LONG = 10**6  # an integer from here on may be a phone or card number
 _MAX_LEAF = 250_000  # characters of one text inside a record; what is longer is cut before it is looked at
+_MARGIN = 16_384  # characters beyond a cut that detectors still see: no secret is longer, so none is missed for being cut in two
 
 
 def shown_text(value: Json, redactor: Redactor, kinds: set[str]) -> str:
@@ -28,29 +29,51 @@ def hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None = Non
     """`value` with every string leaf and key passed through the detectors; the same object where nothing was hidden."""
     kind = type(value)
     if kind is str:
-        text, found = redactor.detect(key, value if len(value) <= _MAX_LEAF else value[:_MAX_LEAF] + " [cut]")
+        text, found = beginning(value, _MAX_LEAF, redactor, key)
         if found:
             kinds.update(found)
-        return text
+        return text if len(value) <= _MAX_LEAF else text + " [cut]"
     if kind is dict:
         return _hide_object(value, redactor, kinds)
     if kind is list:
         items = [hide(item, redactor, kinds, key) for item in value]
         return value if all(new is old for new, old in zip(items, value, strict=True)) else items
-    if kind is int and abs(value) >= _LONG:
+    if kind is bool or value is None:
+        return value
+    if kind is int or kind is Decimal or kind is float:
         text, found = redactor.detect(key, str(value))
         kinds.update(found)
         return text if found else value
-    if kind is Decimal or kind is float or kind is int or kind is bool or value is None:
-        return value
     raise TypeError(f"a result holds a {kind.__name__}, which is not JSON")
+
+
+def beginning(text: str, most: int, redactor: Redactor, key: str | None = None) -> tuple[str, tuple[str, ...]]:
+    """The first `most` characters of a text with everything hidden, and the kinds hidden; a huge text costs no more than its share.
+
+    What the detectors saw last may be part of something longer: that end is never shown, even where hiding made the text shorter.
+    """
+    if len(text) <= most:
+        return redactor.detect(key, text)
+    seen = text[: most + _MARGIN]
+    shown, found = redactor.detect(key, seen)
+    if len(seen) < len(text):
+        same = 0
+        while same < min(_MARGIN, len(shown)) and shown[-1 - same] == seen[-1 - same]:
+            same += 1
+        shown = shown[: len(shown) - same]
+    return shown[:most], found
+
+
+@lru_cache(maxsize=4096)
+def _label(name: str, redactor: Redactor) -> str:
+    return redactor.detect(None, name)[0]
 
 
 def _hide_object(value: JsonObject, redactor: Redactor, kinds: set[str]) -> JsonObject:
     changed = False
     out: JsonObject = {}
     for name, item in value.items():
-        label = name if name.isidentifier() else redactor.detect(None, name)[0]
+        label = _label(name, redactor)
         new = hide(item, redactor, kinds, name)
         if new is not item or label is not name:
             changed = True

@@ -7,17 +7,18 @@ cannot be measured refuses. Comes after authorize and before approve, so that a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 
 from guard.core.model import AuthorizedCall, CallKey, Refusal, Usage, ValidCall
 from guard.core.ports import Charge, Ledger, Opened
 from guard.core.reasons import Reason
 from guard.core.rules import Limits, Source, SumLimit
-from guard.core.sources import records
+from guard.core.sources import echoes, records
 from guard.core.values import canonical, digest, is_number
 
 _ONE = Decimal(1)
 _MILLION = Decimal(1_000_000)
+_EXACT = Context(prec=5_000, traps=[Inexact, InvalidOperation, Overflow])  # the host's own decimal settings do not count here
 
 
 def priced(usage: Usage, limits: Limits) -> Usage:
@@ -25,7 +26,8 @@ def priced(usage: Usage, limits: Limits) -> Usage:
     price = limits.prices.get(usage.model)
     if usage.cost is not None or price is None or not usage.known:
         return usage
-    cost = (usage.tokens_in * price[0] + usage.tokens_out * price[1]) / _MILLION
+    paid = _EXACT.add(_EXACT.multiply(Decimal(usage.tokens_in), price[0]), _EXACT.multiply(Decimal(usage.tokens_out), price[1]))
+    cost = _EXACT.divide(paid, _MILLION)
     return Usage(tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, model=usage.model, cost=cost, known=True)
 
 
@@ -84,9 +86,10 @@ def charges(call: AuthorizedCall, limits: Limits, key: CallKey, run: int, ledger
 
 
 def _sum(rule: SumLimit, valid: ValidCall, tenant: str, ledger: Ledger) -> Charge | Refusal:
-    amounts = rule.argument.find(valid.arguments)
+    reach = rule.argument.reach(valid.arguments)
+    amounts = [amount for amount, _ in reach.spots]
     name = f"sum:{valid.tool.name}:{rule.argument}"
-    if not amounts or not all(is_number(amount) and amount >= 0 for amount in amounts):
+    if not amounts or reach.missing or reach.blocked or not all(is_number(amount) and amount >= 0 for amount in amounts):
         return Refusal(
             reason=Reason.LIMIT_UNKNOWN, detail=f"{rule.argument} must be given as a number of zero or more.", rules=(name,)
         )
@@ -94,7 +97,9 @@ def _sum(rule: SumLimit, valid: ValidCall, tenant: str, ledger: Ledger) -> Charg
     if limit is None:
         return Refusal(reason=Reason.LIMIT_UNKNOWN, detail=f"First look up {_said(rule)}, in an earlier turn.", rules=(name,))
     place = digest(*(canonical(value) for path in rule.per for value in path.find(valid.arguments)))
-    total = sum((Decimal(str(amount)) for amount in amounts), Decimal(0))
+    total = Decimal(0)
+    for amount in amounts:
+        total = _EXACT.add(total, Decimal(str(amount)))  # rounding raises, and what raises refuses
     return Charge(scope=f"tenant of {canonical(tenant)}", name=f"{name}:{place}", amount=total, limit=limit)
 
 
@@ -103,16 +108,17 @@ def _said(rule: SumLimit) -> str:
 
 
 def _recorded(source: Source, arguments: Mapping[str, object], ledger: Ledger) -> Decimal | None:
-    for _, values in records(source, arguments, ledger):
+    name = source.path.steps[-1] if source.path else ""
+    for row, values in records(source, arguments, ledger):
         for value in values:
-            if is_number(value):
+            if is_number(value) and (source.verified or not echoes(value, row, name)):
                 return Decimal(str(value))
     return None
 
 
 def _once(call: AuthorizedCall, scope: str) -> list[Charge]:
     """Evidence that may be used only once is a budget of one: taken with the call, so that two calls cannot both have it."""
-    name = f"sum:once:{call.valid.tool.name}"
+    name = "sum:once"  # whatever tool uses it
     used = [item for item in call.grounded.evidence if item.once]
     return [Charge(scope=scope, name=f"{name}:{item.turn}.{item.position}", amount=_ONE, limit=_ONE) for item in used]
 

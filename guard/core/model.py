@@ -119,6 +119,7 @@ class ValidCall:
     canonical: str
     digest: str
     fingerprint: str
+    mark: str = ""  # for actions: what makes two of them the same, whatever the tool's definition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +230,7 @@ class Approval:
     expires_at: float
     decided_by: str | None = None
     decided_at: float | None = None
+    decided_roles: tuple[str, ...] = ()  # those that the decider held then
     reason: str | None = None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from guard.core.values import Json
 
@@ -32,25 +32,46 @@ class Path:
 
     def spots(self, value: Json) -> list[tuple[Json, tuple[str | int, ...]]]:
         """Every value at this path with the keys and indexes that lead to it."""
-        found: list[tuple[Json, tuple[str | int, ...]]] = []
-        _walk(value, self.steps, (), found)
-        return found
+        return self.reach(value).spots
+
+    def reach(self, value: Json) -> Reach:
+        """The values at this path, and whether some branch ended before it: a missing key, or a value of another kind."""
+        reach = Reach()
+        _walk(value, self.steps, (), reach)
+        return reach
 
 
-def _walk(
-    value: Json, steps: tuple[str, ...], at: tuple[str | int, ...], found: list[tuple[Json, tuple[str | int, ...]]]
-) -> None:
+@dataclass(slots=True)
+class Reach:
+    """What a path found. `missing`: some branch lacks a key (or holds null there); `blocked`: some branch is of another kind."""
+
+    spots: list[tuple[Json, tuple[str | int, ...]]] = field(default_factory=list)
+    missing: bool = False
+    blocked: bool = False
+
+
+def _walk(value: Json, steps: tuple[str, ...], at: tuple[str | int, ...], reach: Reach) -> None:
     for index, step in enumerate(steps):
         if step == ANY:
             if isinstance(value, list | tuple):
                 for number, item in enumerate(value):
-                    _walk(item, steps[index + 1 :], (*at, number), found)
+                    _walk(item, steps[index + 1 :], (*at, number), reach)
+            else:
+                _ended(value, reach)
             return
         if not isinstance(value, Mapping) or step not in value:
+            _ended(value, reach)
             return
         value = value[step]
         at = (*at, step)
-    found.append((value, at))
+    reach.spots.append((value, at))
+
+
+def _ended(value: Json, reach: Reach) -> None:
+    if value is None or isinstance(value, Mapping):
+        reach.missing = True
+    else:
+        reach.blocked = True
 
 
 def parse_path(text: str, root: str) -> Path:

@@ -57,11 +57,12 @@ def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False
     """
     try:
         usage = priced(opening.usage, context.policy.limits)
-        opened = yield from p.ask(replace(opening, usage=usage, told=lambda turn: _told(opening, turn)))
+        opened = yield from p.ask(replace(opening, usage=usage, told=lambda turn: _told(opening, turn, context.redactor)))
     except StoreError:
         return _unopened(opening, context)
+    since = min([opened.turn, *(row.key.turn for row in opened.rows.values())])  # siblings of the first time count as siblings
     items = tuple(
-        Item(key=CallKey(opening.ref, opened.turn, index, opening.key), call=call, row=opened.rows.get(index), since=opened.turn)
+        Item(key=CallKey(opening.ref, opened.turn, index, opening.key), call=call, row=opened.rows.get(index), since=since)
         for index, call in enumerate(opening.calls)
     )
     board = Board(items=items, context=context, opened=opened)
@@ -88,7 +89,7 @@ def _walk(board: Board) -> p.Flow[Walked]:
     try:
         board.each(ToolCall, lambda _, call: parse(call, policy.tools, names))
         board.each(ParsedCall, lambda _, call: bind(call, session))
-        board.each(BoundCall, lambda _, call: validate(call, context.ref))
+        board.each(BoundCall, lambda _, call: validate(call, context.ref, context.redactor.tag))
         board.each(ValidCall, lambda index, call: same_content(board.items[index], call))
         yield from _aliases(board)
         facts = yield from _facts(board)
@@ -105,8 +106,8 @@ def _walk(board: Board) -> p.Flow[Walked]:
     return Walked(outcomes=board.outcomes(), limited=board.stop)
 
 
-def _told(opening: p.OpenTurn, turn: int) -> tuple[p.Event, ...]:
-    return tuple(audit.proposed(opening.ref, turn, index, call) for index, call in enumerate(opening.calls))
+def _told(opening: p.OpenTurn, turn: int, redactor: p.Redactor) -> tuple[p.Event, ...]:
+    return tuple(audit.proposed(opening.ref, turn, index, call, redactor) for index, call in enumerate(opening.calls))
 
 
 def _unopened(opening: p.OpenTurn, context: Context) -> Walked:
@@ -122,9 +123,9 @@ def _unopened(opening: p.OpenTurn, context: Context) -> Walked:
 
 def _aliases(board: Board) -> p.Flow[None]:
     """An action equal to one that is held, under way, in doubt or just done is that one."""
-    marks = tuple(dict.fromkeys(call.fingerprint for _, call in board.having(ValidCall) if call.tool.acts))
+    marks = tuple(dict.fromkeys(call.mark for _, call in board.having(ValidCall) if call.mark))
     if marks:
-        adopt(board, (yield from p.ask(p.FindTwins(ref=board.context.ref, fingerprints=marks))))
+        adopt(board, (yield from p.ask(p.FindTwins(ref=board.context.ref, marks=marks))))
 
 
 def _facts(board: Board) -> p.Flow[p.Facts]:
@@ -157,8 +158,7 @@ def _limit(board: Board, ledgers: dict[int, p.Ledger]) -> p.Flow[None]:
     drawn: list[tuple[int, CallKey, Any]] = []
     for index, call in board.having(AuthorizedCall):
         item = board.items[index]
-        run = opened.run if opened else item.row.run if item.row else 0
-        found = charges(call, limits, item.key, run, ledgers[item.since])
+        found = charges(call, limits, item.key, board.run(index), ledgers[item.since])
         if isinstance(found, Refusal):
             board.put(index, found)
         elif found:
@@ -179,9 +179,12 @@ def _approve(board: Board) -> p.Flow[None]:
             continue
         item, key = board.items[index], board.keys[index]
         asked = proposal(call, call.approval, key, context.policy.version, context.now)
-        run = board.opened.run if board.opened else item.row.run if item.row else 0
-        event = audit.requested(asked, key, item.call)
-        board.put(index, approve(call, call.approval, (yield from p.ask(p.AskApproval(proposal=asked, event=event, run=run)))))
+        event = audit.requested(asked, key, item.call, context.redactor)
+        found = yield from p.ask(p.AskApproval(proposal=asked, event=event, run=board.run(index)))
+        try:
+            board.put(index, approve(call, call.approval, found, context.policy.authorizer))
+        except Exception as error:  # noqa: BLE001 - default deny, as in every room
+            board.put(index, Refusal(reason=Reason.POLICY_FAILED, note=type(error).__name__))
 
 
 def _record(board: Board) -> p.Flow[None]:
@@ -235,7 +238,7 @@ def _act(board: Board, index: int, allow: Allow) -> p.Flow[Outcome]:
     item, key, call = board.items[index], board.keys[index], allow.call
     spent = allow.approval.id if allow.approval else None
     row = replace(row_of(board, index, None, "started", key), approval=spent)
-    event = audit.began(key, call, spent, board.context.policy.version)
+    event = audit.began(key, call, spent, board.context.policy.version, board.context.redactor)
     try:
         won = yield from p.ask(p.Claim(row=row, approval=spent, event=event))
     except StoreError:
@@ -260,7 +263,7 @@ def _act(board: Board, index: int, allow: Allow) -> p.Flow[Outcome]:
 
 def _run(board: Board, index: int, allow: Allow) -> p.Flow[p.Executed]:
     valid, key = allow.call.valid, board.keys[index]
-    again = idempotency(valid, key) if valid.tool.acts else valid.fingerprint
+    again = idempotency(valid, key, board.run(index)) if valid.tool.acts else valid.fingerprint
     command = p.Execute(tool=valid.tool, arguments=valid.arguments, canonical=valid.canonical, key=key, idempotency_key=again)
     try:
         return (yield from p.ask(command))
@@ -273,7 +276,7 @@ def _refuse_late(board: Board, index: int, reason: Reason) -> p.Flow[Outcome]:
     item = board.items[index]
     refusal = Refusal(reason=reason)
     outcome = answer.refused(item.call, item.key, refusal, board.arguments(index), board.context.redactor)
-    event = audit.ended(item.key, item.call, outcome)
+    event = audit.ended(item.key, item.call, outcome, board.context.redactor)
     with suppress(StoreError):
         yield from p.ask(p.Finish(rows=(row_of(board, index, outcome, "refused"),), events=(event,)))
     return outcome

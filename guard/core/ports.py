@@ -41,6 +41,7 @@ from guard.core.commands import (
 )
 from guard.core.model import Approval, ConversationRef, Session
 from guard.core.rules import Limits, Tool
+from guard.core.values import sha
 
 __all__ = [
     "Again",
@@ -121,11 +122,13 @@ class Redactor:
     """What hides personal data and secrets. It can only hide.
 
     `detect` takes one string leaf (the key it stands under, the text) and gives the text to show and the kinds hidden. `quiet` looks at
-    serialised JSON text and says True only where `detect` could surely find nothing in any leaf or key of it.
+    serialised JSON text and says True only where `detect` could surely find nothing in any leaf or key of it. `tag` is what stands in the
+    audit for a text: a digest, keyed with the store's secret, so that a short value cannot be guessed from it.
     """
 
     detect: Callable[[str | None, str], tuple[str, tuple[str, ...]]]
     quiet: Callable[[str], bool]
+    tag: Callable[[str], str] = sha
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +149,7 @@ class Store(Protocol):
     """
 
     blocking: bool  # whether calls may wait for a disk or network, so that async callers use a thread
+    secret: bytes  # 32 random bytes, made with the store and the same for everybody who opens it
 
     def open(self, ref: ConversationRef) -> None:
         """Create the conversation or check its owner. Raises ConversationError when it is somebody else's."""
@@ -177,6 +181,9 @@ class Store(Protocol):
     def rows(self, ref: ConversationRef, *, turn: int | None = None) -> tuple[CallRow, ...]:
         """Rows of one turn, or of the whole conversation, all branches, in order."""
 
+    def turn_of(self, ref: ConversationRef, digest: str) -> int | None:
+        """The newest turn of this branch with these calls; None where there is none."""
+
     def approvals(
         self, *, tenant: str | None = None, status: str | None = None, conversation: str | None = None
     ) -> tuple[Approval, ...]:
@@ -185,7 +192,9 @@ class Store(Protocol):
     def approval(self, approval_id: str) -> Approval | None:
         """One approval; expiry is judged now."""
 
-    def vote(self, approval_id: str, *, status: str, by: str, reason: str | None, event: Event) -> Approval:
+    def vote(
+        self, approval_id: str, *, status: str, by: str, reason: str | None, event: Event, roles: tuple[str, ...] = ()
+    ) -> Approval:
         """Decide a pending approval. Raises ApprovalError when it is no longer pending. A rejection closes the held call."""
 
     def audit(self, *, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from guard.core.hiding import shown_text
+from guard.core.hiding import beginning, shown_text
 from guard.core.model import Block, Content, Image
 from guard.core.paths import ANY, Path
 from guard.core.ports import Executed, Redactor
@@ -19,7 +19,6 @@ from guard.core.values import Json, encode
 
 _PLACE = re.compile(r"\[image/[a-z.+-]+, [0-9]+ (?:bytes|KB|MB), shown below\]")
 """What stands in a value where a picture was lifted out of it."""
-_MARGIN = 512  # characters beyond the cut that detectors still see, so that nothing is missed for being cut in two
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +76,7 @@ def _block(block: Block, tool: Tool, redactor: Redactor, kinds: set[str]) -> Blo
 
 
 def _text(text: str, tool: Tool, redactor: Redactor, kinds: set[str]) -> tuple[str, bool]:
-    """A text is cut with a margin first, so that a huge one costs no more than its share, then hidden, then cut to size."""
-    shown, found = redactor.detect(None, text[: tool.result.max_bytes + _MARGIN])
+    shown, found = beginning(text, tool.result.max_bytes, redactor)
     kinds.update(found)
     return _cut(shown, tool, len(text))
 

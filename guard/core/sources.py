@@ -1,4 +1,7 @@
-"""Sources: how ground and limit find records in earlier results and values in the user's words. Comes before both; pure."""
+"""Sources: how ground and limit find records in earlier results and values in the user's words. Comes before both; pure.
+
+A result value that merely repeats what the model sent in that call, under no guarantee of its own, is no evidence, however it was spelled.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,16 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from guard.core.paths import Path
+from guard.core.paths import ANY, Path
 from guard.core.ports import CallRow, Ledger
 from guard.core.rules import Source
 from guard.core.values import Json, equal, is_number, number_text
 
 MAX_WORDS = 100_000  # characters of the user's text that are searched; more is no evidence
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"  # scripts without spaces do not bound a word
-_NUMBER = re.compile(rf"(?<!{_LETTER})(?<!\.)-?\d[\d,]*(?:\.\d+)?(?!{_LETTER})")
+_BEFORE = rf"(?<!{_LETTER})(?<!{_LETTER}[.@_/+-])"  # a sign between letters joins them: part of an address is no word
+_AFTER = rf"(?!{_LETTER})(?![.@_/+-]{_LETTER})"
+_NUMBER = re.compile(rf"{_BEFORE}-?(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?{_AFTER}(?!,\d)")
 
 
 def records(source: Source, arguments: Mapping[str, Json], ledger: Ledger) -> list[tuple[CallRow, list[Json]]]:
@@ -30,8 +35,8 @@ def records(source: Source, arguments: Mapping[str, Json], ledger: Ledger) -> li
 
 def _of_record(path: Path, same: Sequence[Path], arguments: Mapping[str, Json], row: CallRow) -> list[Json]:
     found = path.spots(row.value)
-    if not found and isinstance(row.value, list) and path.steps[0] != "[*]":
-        found = Path(path.root, ("[*]", *path.steps)).spots(row.value)
+    if not found and isinstance(row.value, list) and path.steps[0] != ANY:
+        found = Path(path.root, (ANY, *path.steps)).spots(row.value)
     return [value for value, at in found if same_record(same, arguments, _around(row.value, at), row)]
 
 
@@ -56,6 +61,39 @@ def same_record(same: Sequence[Path], arguments: Mapping[str, Json], around: Seq
     return True
 
 
+def echoes(value: Json, row: CallRow, name: str = "") -> bool:
+    """Whether a result value may merely repeat an argument of its own call that was neither bound nor grounded.
+
+    `name` is the result's field: a bare yes or no counts as repeated only where an argument of the same name said it.
+    """
+    bare = value is None or isinstance(value, bool)
+    for path, leaf in _leaves(row.arguments or {}, ""):
+        if not _owned(path, row.owned) and (path.rpartition(".")[2] == name and leaf is value if bare else _repeats(value, leaf)):
+            return True
+    return not bare and isinstance(value, Mapping | list) and any(equal(value, sent) for sent in (row.arguments or {}).values())
+
+
+def _leaves(value: Json, path: str) -> list[tuple[str, Json]]:
+    if isinstance(value, Mapping):
+        return [leaf for name, item in value.items() for leaf in _leaves(item, f"{path}.{name}" if path else name)]
+    if isinstance(value, list | tuple):
+        return [leaf for item in value for leaf in _leaves(item, path + ANY)]
+    return [(path, value)]
+
+
+def _owned(path: str, owned: frozenset[str]) -> bool:
+    return any(path == own or path.startswith((f"{own}.", f"{own}{ANY}")) for own in owned)
+
+
+def _repeats(value: Json, sent: Json) -> bool:
+    """Whether `sent` says `value`, however it was spelled: another case, blanks around, a number as text, words around it."""
+    if isinstance(sent, str):
+        return in_words(value, (sent,)) or (isinstance(value, str) and value.strip().casefold() == sent.strip().casefold())
+    if is_number(sent) and isinstance(value, str):
+        return in_words(sent, (value,))
+    return equal(value, sent)
+
+
 def in_words(value: Json, words: Sequence[str]) -> bool:
     """Whether the user wrote this value: a number by its value, a text as whole words whatever the case."""
     if sum(map(len, words)) > MAX_WORDS or value is None or isinstance(value, bool):
@@ -65,5 +103,5 @@ def in_words(value: Json, words: Sequence[str]) -> bool:
         return any(number_text(Decimal(hit.replace(",", ""))) == wanted for text in words for hit in _NUMBER.findall(text))
     if not isinstance(value, str) or not value.strip():
         return False
-    pattern = f"(?<!{_LETTER})" + r"\s+".join(re.escape(part) for part in value.split()) + f"(?!{_LETTER})"
+    pattern = _BEFORE + r"\s+".join(re.escape(part) for part in value.split()) + _AFTER
     return any(re.search(pattern, text, re.IGNORECASE) for text in words)

@@ -7,6 +7,7 @@ compiled elsewhere and arrives in the `Tool`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from guard.core.model import BoundCall, ConversationRef, Origin, Refusal, ValidCall
@@ -17,8 +18,8 @@ from guard.core.values import JsonObject, canonical, copy, sha
 MAX_ISSUES = 20
 
 
-def validate(bound: BoundCall, ref: ConversationRef) -> ValidCall | Refusal:
-    """Judge the bound arguments. An exception in the validator or in a check refuses."""
+def validate(bound: BoundCall, ref: ConversationRef, tag: Callable[[str], str]) -> ValidCall | Refusal:
+    """Judge the bound arguments. An exception in the validator or in a check refuses. `tag` makes digests that tell nothing."""
     tool = bound.tool
     prepared = tool.prepare(bound.arguments)
     arguments = prepared.arguments
@@ -30,7 +31,7 @@ def validate(bound: BoundCall, ref: ConversationRef) -> ValidCall | Refusal:
         if refusal is not None:
             return refusal
     text = canonical(arguments)
-    mark = sha(text)
+    mark = tag(text)
     return ValidCall(
         call=bound.call,
         tool=tool,
@@ -40,6 +41,7 @@ def validate(bound: BoundCall, ref: ConversationRef) -> ValidCall | Refusal:
         canonical=text,
         digest=mark,
         fingerprint=fingerprint(tool, mark, ref),
+        mark=sha(_prefix(tool.name, "", ref) + mark) if tool.acts else "",
     )
 
 

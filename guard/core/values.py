@@ -7,6 +7,7 @@ before every room. May not read clocks, files or settings; knows nothing of call
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -131,6 +132,11 @@ def digest(*parts: str) -> str:
 def sha(text: str) -> str:
     """SHA-256 of the text's UTF-8, as lower-case hexadecimal."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def keyed(secret: bytes, text: str) -> str:
+    """HMAC-SHA-256 of the text's UTF-8 under a secret, as lower-case hexadecimal."""
+    return hmac.digest(secret, text.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 def is_number(value: Json) -> bool:

@@ -18,6 +18,7 @@ from guard.policy.source import Item
 
 NEVER = "never"
 SELF = "self"
+_CURE = "write approve: {by: [role]}, {by: self} or never"
 
 
 def approvals(
@@ -28,11 +29,11 @@ def approvals(
     if item is None:
         if kind == "action":
             message = f"{context.tool} is an action and does not say who approves it"
-            context.problems.error(entry, message, "write approve: {by: [role]}, {by: self} or never")
+            context.problems.error(entry, message, _CURE)
         return (), ()
     if item.value == NEVER:
         return (), ()
-    items = language.sequence(item, context.problems, "approve")
+    items = item.items if isinstance(item.value, list) and item.items else [item]
     rules = [_rule(one, context, last=one is items[-1]) for one in items]
     good = tuple(rule for rule in rules if rule is not None)
     return good, tuple(path for rule in good for path in resolved(rule.when))
@@ -43,17 +44,29 @@ def _rule(item: Item, context: Context, *, last: bool) -> ApprovalRule | None:
     if item.value == NEVER:
         _check_order(item, problems, conditional=False, last=last)
         return ApprovalRule()
+    if not item.fields:  # false, nothing, a bare role, …
+        found = language.kind_of(item) if item.value not in ({}, []) else "an empty one"
+        problems.error(item, f"approve: a mapping or never is needed, not {found}", _CURE)
+        return None
     fields = language.mapping(item, "approval", problems)
     if not fields:
         return None
     _check_order(item, problems, conditional="when" in fields, last=last)
     by, self_ = _by(item, fields, problems)
     when = condition(fields["when"], CALL, problems, "when", context.sensible) if "when" in fields else None
-    expires = language.duration(fields.get("expires"), problems, "expires")
+    expires = _expires(fields.get("expires"), problems)
     show = context.arguments(fields.get("show"), "show")
     if not by and not self_ and not _nobody(fields):
         return None
     return ApprovalRule(by=by, self_=self_, when=when, expires=expires or ApprovalRule().expires, show=show)
+
+
+def _expires(item: Item | None, problems: Problems) -> float | None:
+    seconds = language.duration(item, problems, "expires")
+    if item is not None and seconds is not None and not language.has_unit(item):
+        cure = f"write {item.value}h or {item.value}s"
+        problems.warn(item, f"expires: {item.value} counts as {item.value} seconds", cure)
+    return seconds
 
 
 def _by(item: Item, fields: dict[str, Item], problems: Problems) -> tuple[tuple[str, ...], bool]:

@@ -1,7 +1,7 @@
 """Conditions: the one form of `where`, `when`, `require` and `refuse`, compiled to tests with three answers.
 
 A constant, a fragment of JSON Schema, `{equals: path}`, or a matcher. Each judge answers True, False, or None for a value of another
-type. There is no expression language, so everything that can be wrong is found here, at load. Comes after matchers and before tools.
+type. There is no expression language, so everything that can be wrong is found here, at load. Comes after judges and matchers, before tools.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from guard.core.conditions import Condition, Judge, Test
 from guard.core.paths import Path
-from guard.core.values import Json, canonical, encode, equal, is_number
+from guard.core.values import Json, encode, is_number
 from guard.policy import language
-from guard.policy.dialects import exact, is_finite, is_integer, is_multiple
-from guard.policy.formats import FORMATS
-from guard.policy.keywords import anchored
+from guard.policy.judges import CURES, KEYWORDS, constant, every, none, some, sort, typed
 from guard.policy.matchers import MATCHERS
+from guard.policy.patterns import warn_slow
 from guard.policy.problems import Problems, meant
 from guard.policy.source import Item
 
@@ -61,8 +60,17 @@ def _test(spelled: str, item: Item, roots: Roots, problems: Problems, known: Kno
     name = next((key for key in item.fields if key in MATCHERS), None)
     if name is not None:
         return _match(path, text, name, item, problems)
-    judge = fragment(item, problems)
+    judge = None if _lacks_matcher(spelled, item, problems) else fragment(item, problems)
     return None if judge is None else Test(path=path, text=text, judge=judge)
+
+
+def _lacks_matcher(spelled: str, item: Item, problems: Problems) -> bool:
+    """Report an option of a matcher that stands where the matcher itself belongs."""
+    found = [(name, row.option) for name, row in MATCHERS.items() if row.option in item.fields]
+    for name, option in found:
+        cure = f"write {{{spelled}: {{{name}: {{{option}: …}}}}}}"
+        problems.error(item.fields[option], f"{option} belongs to the matcher {name}", cure)
+    return bool(found)
 
 
 def _path(spelled: str, plain: str, prefixes: frozenset[str], item: Item, problems: Problems) -> Path | None:
@@ -104,17 +112,7 @@ def _match(path: Path, text: str, name: str, item: Item, problems: Problems) -> 
     return None if judge is None else Test(path=path, text=text, judge=judge, resolve=row.resolve)
 
 
-# -- judges ----------------------------------------------------------------------------------------------------------
-
-
-def sort(value: Json) -> str:
-    """The JSON type of a value; whole numbers are numbers."""
-    if isinstance(value, bool):
-        return "boolean"
-    if is_number(value):
-        return "number" if is_finite(value) else "none"
-    names = {str: "string", list: "array", tuple: "array", type(None): "null"}
-    return names.get(type(value), "object")
+# -- fragments -------------------------------------------------------------------------------------------------------
 
 
 def speaks_about(test: Json) -> frozenset[str]:
@@ -125,18 +123,6 @@ def speaks_about(test: Json) -> frozenset[str]:
     return frozenset(kind for kind in found if kind is not None)
 
 
-def constant(wanted: Json) -> Judge:
-    """Equality with a constant: uncertain for another type, except that nothing but null is null."""
-    kind = sort(wanted)
-
-    def judge(value: Json) -> bool | None:
-        if wanted is not None and sort(value) != kind:
-            return None
-        return equal(value, wanted)
-
-    return judge
-
-
 def fragment(item: Item, problems: Problems) -> Judge | None:
     """Every keyword of a JSON Schema fragment must hold. None when a mistake was found."""
     if not isinstance(item.value, dict) or not item.fields:
@@ -145,7 +131,7 @@ def fragment(item: Item, problems: Problems) -> Judge | None:
     _check_range(item, problems)
     judges = [_keyword(key, below, problems) for key, below in item.fields.items()]
     good = [judge for judge in judges if judge is not None]
-    return _every(good) if len(good) == len(judges) else None
+    return every(good) if len(good) == len(judges) else None
 
 
 def _check_range(item: Item, problems: Problems) -> None:
@@ -166,122 +152,27 @@ def _keyword(key: str, item: Item, problems: Problems) -> Judge | None:
         good = [part for part in parts if part is not None]
         return _GROUPS[key](good) if len(good) == len(parts) else None
     if key not in KEYWORDS:
-        names = [*KEYWORDS, *_GROUPS, *MATCHERS, "equals"]
-        problems.error(
-            item, f"{key} is not a test", meant(key, names) or "write a keyword, equals or a matcher; const for an object"
-        )
+        problems.error(item, f"{key} is not a test", _instead(key))
         return None
     kind, needs, build = KEYWORDS[key]
     try:
         inner = build(item.value) if needs(item.value) else None
     except (ValueError, re.error, OverflowError) as failure:
-        problems.error(item, f"{key}: {failure}", _CURES.get(key, ""))
+        problems.error(item, f"{key}: {failure}", CURES.get(key, ""))
         return None
     if inner is None:
-        problems.error(item, f"{key}: {language.kind_of(item)} makes no sense here", _CURES.get(key, ""))
+        problems.error(item, f"{key}: {language.kind_of(item)} makes no sense here", CURES.get(key, ""))
         return None
-    return inner if kind is None else _typed(kind, inner)
+    if key == "pattern":
+        warn_slow(item.value, item, problems, "pattern")
+    return inner if kind is None else typed(kind, inner)
 
 
-def _typed(kind: str, inner: Judge) -> Judge:
-    return lambda value: inner(value) if sort(value) == kind else None
+def _instead(key: str) -> str:
+    """What to write in the place of `key`."""
+    if key in {*MATCHERS, *(row.option for row in MATCHERS.values())}:
+        return "a matcher stands alone behind its argument, outside of allOf, anyOf and not"
+    return meant(key, [*KEYWORDS, *_GROUPS, *MATCHERS, "equals"]) or "write a keyword, equals or a matcher; const for an object"
 
 
-def _every(judges: list[Judge]) -> Judge:
-    def judge(value: Json) -> bool | None:
-        answers = [inner(value) for inner in judges]
-        return False if False in answers else None if None in answers else True
-
-    return judge
-
-
-def _some(judges: list[Judge]) -> Judge:
-    def judge(value: Json) -> bool | None:
-        answers = [inner(value) for inner in judges]
-        return True if True in answers else None if None in answers else False
-
-    return judge
-
-
-def _none(judges: list[Judge]) -> Judge:
-    some = _some(judges)
-
-    def judge(value: Json) -> bool | None:
-        answer = some(value)
-        return None if answer is None else not answer
-
-    return judge
-
-
-_GROUPS: Mapping[str, Callable[[list[Judge]], Judge]] = {"allOf": _every, "anyOf": _some, "not": _none}
-_TYPES: Mapping[str, Callable[[Json], bool]] = {
-    "string": lambda value: sort(value) == "string",
-    "number": lambda value: sort(value) == "number",
-    "integer": lambda value: sort(value) == "number" and is_integer(value),
-    "boolean": lambda value: sort(value) == "boolean",
-    "null": lambda value: value is None,
-    "array": lambda value: sort(value) == "array",
-    "object": lambda value: sort(value) == "object",
-}
-
-
-def _types(wanted: Json) -> Judge:
-    names = wanted if isinstance(wanted, list) else [wanted]
-    if not names or any(name not in _TYPES for name in names):
-        raise ValueError("unknown type")
-    return lambda value: any(_TYPES[name](value) for name in names)
-
-
-def _pattern(wanted: Json) -> Judge:
-    compiled = re.compile(anchored(wanted))
-    return lambda value: bool(compiled.fullmatch(value))
-
-
-def _format(wanted: Json) -> Judge:
-    if wanted not in FORMATS:
-        raise ValueError("unknown format")
-    return FORMATS[wanted]
-
-
-def _enum(options: Json) -> Judge:
-    kinds = frozenset(sort(option) for option in options)
-    return lambda value: any(equal(value, option) for option in options) if sort(value) in kinds else None
-
-
-def _count(value: Json) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _unique(wanted: Json) -> Judge:
-    return lambda value: not wanted or len({canonical(item) for item in value}) == len(value)
-
-
-Row = tuple[str | None, Callable[[Json], bool], Callable[[Json], Judge]]
-
-KEYWORDS: Mapping[str, Row] = {
-    "type": (None, lambda value: isinstance(value, str | list), _types),
-    "enum": (None, lambda value: isinstance(value, list) and bool(value), _enum),
-    "const": (None, lambda _: True, constant),
-    "minimum": ("number", is_finite, lambda limit: lambda value: exact(value) >= limit),
-    "maximum": ("number", is_finite, lambda limit: lambda value: exact(value) <= limit),
-    "exclusiveMinimum": ("number", is_finite, lambda limit: lambda value: exact(value) > limit),
-    "exclusiveMaximum": ("number", is_finite, lambda limit: lambda value: exact(value) < limit),
-    "multipleOf": ("number", lambda step: is_finite(step) and step > 0, lambda step: lambda value: is_multiple(value, step)),
-    "minLength": ("string", _count, lambda limit: lambda value: len(value) >= limit),
-    "maxLength": ("string", _count, lambda limit: lambda value: len(value) <= limit),
-    "pattern": ("string", lambda value: isinstance(value, str), _pattern),
-    "format": ("string", lambda value: isinstance(value, str), _format),
-    "minItems": ("array", _count, lambda limit: lambda value: len(value) >= limit),
-    "maxItems": ("array", _count, lambda limit: lambda value: len(value) <= limit),
-    "uniqueItems": ("array", lambda value: isinstance(value, bool), _unique),
-    "minProperties": ("object", _count, lambda limit: lambda value: len(value) >= limit),
-    "maxProperties": ("object", _count, lambda limit: lambda value: len(value) <= limit),
-}
-"""Keyword → the type that it speaks about (None: any), what may stand behind it, and its judge."""
-
-_CURES = {
-    "type": f"write one of {', '.join(_TYPES)}",
-    "enum": "write a list of constants",
-    "format": f"write one of {', '.join(FORMATS)}",
-    "pattern": "write a regular expression of Python's re",
-}
+_GROUPS: Mapping[str, Callable[[list[Judge]], Judge]] = {"allOf": every, "anyOf": some, "not": none}

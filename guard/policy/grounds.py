@@ -115,7 +115,7 @@ def _options(item: Item, problems: Problems) -> tuple[list[Item], bool]:
 
 def _source(item: Item, context: Context, *, shadow_allowed: bool) -> Source | None:
     problems = context.problems
-    fields = language.mapping(item, "source", problems)
+    fields = language.mapping(item, "source", problems, also=("any_of",) if shadow_allowed else ())
     if not fields:
         return None
     origins = [key for key in _ORIGINS if key in fields]

@@ -6,13 +6,14 @@ Readers report what is wrong and give back a harmless value, so that the caller 
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from guard.core.paths import Path, parse_path
 from guard.core.values import is_number
-from guard.policy.problems import Problems, meant
+from guard.policy.problems import Problems, meant, nearest
 from guard.policy.source import Item
 
 KEYS: Mapping[str, tuple[str, ...]] = {
@@ -65,15 +66,19 @@ UNITS: Mapping[str, Decimal] = {
 
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(ms|s|m|h|d)?")
 _SESSION = "session."
+FACTS = ("principal", "tenant", "roles")
+"""What every session has; other facts are attributes that the host gives."""
 
 
-def mapping(item: Item, table: str, problems: Problems) -> dict[str, Item]:
-    """The known fields of a mapping; each unknown key is a mistake."""
+def mapping(item: Item, table: str, problems: Problems, also: tuple[str, ...] = ()) -> dict[str, Item]:
+    """The known fields of a mapping; each unknown key is a mistake. `also` are keys that are not in the table but make sense here."""
     if not entries(item, f"{table.replace('_', ' ')} settings", problems):
         return {}
     for key, below in item.fields.items():
         if key not in KEYS[table]:
-            problems.error(below, f"unknown key {key}", meant(key, KEYS[table]))
+            known = (*KEYS[table], *also)
+            near = nearest(key, known)
+            problems.error(below, f"unknown key {key}", f"did you mean {near}?" if near else f"known: {', '.join(known)}")
     return {key: below for key, below in item.fields.items() if key in KEYS[table]}
 
 
@@ -168,6 +173,12 @@ def duration(item: Item | None, problems: Problems, what: str) -> float | None:
     return None
 
 
+def has_unit(item: Item) -> bool:
+    """Whether a duration says in which unit it is counted."""
+    match = _DURATION.fullmatch(str(item.value))
+    return match is not None and match[2] is not None
+
+
 def path(spelled: str, root: str, item: Item, problems: Problems) -> Path | None:
     """A compiled path; `item` is where it stands."""
     try:
@@ -185,7 +196,17 @@ def session_path(item: Item, problems: Problems, what: str) -> Path | None:
     if not spelled.startswith(_SESSION):
         problems.error(item, f"{what}: {spelled} is not a fact of the session", f"write session.{spelled.rpartition('.')[2]}")
         return None
+    _warn_misspelt(spelled.removeprefix(_SESSION), item, problems, what)
     return path(spelled.removeprefix(_SESSION), "session", item, problems)
+
+
+def _warn_misspelt(fact: str, item: Item, problems: Problems, what: str) -> None:
+    """Say it where an attribute is called almost like a fact that every session has; the attribute may exist, so it is no mistake."""
+    name = fact.partition(".")[0].partition("[")[0]
+    near = difflib.get_close_matches(name, FACTS, n=1, cutoff=0.8)
+    if near and near != [name]:
+        message = f"{what}: session.{name} is an attribute that the host must give, not session.{near[0]}"
+        problems.warn(item, message, f"did you mean session.{near[0]}?")
 
 
 def kind_of(item: Item) -> str:

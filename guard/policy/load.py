@@ -19,6 +19,7 @@ from guard.errors import PolicyError, Problem
 from guard.policy import language
 from guard.policy.approvals import check_role
 from guard.policy.casbin_rules import authorizer
+from guard.policy.hints import warn_unseen
 from guard.policy.limits import limits
 from guard.policy.problems import Problems, meant, squash
 from guard.policy.rule_files import Grant, Rule, read_rules
@@ -57,8 +58,9 @@ def load_policy(
     rules, grants, roles = _rules(files, entries, tools, problems)
     judge = authorizer(files, rules, grants, roles, problems)
     _warn(entries, tools, rules, grants, unlisted, spot, problems)
+    warn_unseen(entries, tools, problems)
     if problems.errors or judge is None:
-        raise PolicyError(_sorted(problems.errors))
+        raise PolicyError(_sorted(problems.errors), _sorted(problems.warnings))
     policy = Policy(
         version=_version(files, tools),
         tools=MappingProxyType(tools),

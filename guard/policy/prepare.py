@@ -48,19 +48,31 @@ class _Log:
     converted: list[str] = field(default_factory=list)
 
 
-def preparer(schema: Schema, *, lossless: bool) -> Callable[[JsonObject], Prepared]:
-    """A function that prepares the arguments of one tool; it gives back the same object when nothing changed."""
+def preparer(schema: Schema, *, lossless: bool, fill: frozenset[str] = frozenset()) -> Callable[[JsonObject], Prepared]:
+    """A function that prepares the arguments of one tool; it gives back the same object when nothing changed.
+
+    `fill` names arguments that somebody judges: where one is left out, its default is what will run, so it is filled in here.
+    """
     root = _plan(schema, schema.strict, {})
+    defaults = {name: place.default for name, place in root.fields.items() if name in fill and place.default is not _ABSENT}
     deep = any(place.inside.fields or place.inside.item for place in root.fields.values())
 
     def prepare(arguments: JsonObject) -> Prepared:
+        given = prepare_given(arguments)
+        left = [name for name in defaults if name not in given.arguments]
+        if not left:
+            return given
+        filled = {**given.arguments, **{name: copy(defaults[name]) for name in left}}
+        return Prepared(arguments=filled, defaulted=(*given.defaulted, *left), converted=given.converted)
+
+    def prepare_given(arguments: JsonObject) -> Prepared:
         if not lossless and not (_has_null(arguments) if deep else None in arguments.values()):
             return Prepared(arguments=arguments)
         log = _Log(lossless)
         changed = _object(root, arguments, (), log)
         return Prepared(arguments=changed, defaulted=tuple(log.defaulted), converted=tuple(log.converted))
 
-    return prepare
+    return prepare if defaults else prepare_given
 
 
 def _has_null(value: Json) -> bool:

@@ -18,6 +18,7 @@ from guard.policy import dialects
 from guard.policy.formats import ANNOTATIONS
 from guard.policy.issues import issues
 from guard.policy.keywords import ASSERTIONS, KNOWN, MANY, NAMED, ONE, below, exact_copy, float_copy, strict_copy, walk
+from guard.policy.patterns import warn_slow
 from guard.policy.problems import Problems, nearest
 from guard.policy.quick import Accepts, quick
 from guard.policy.source import Item
@@ -64,6 +65,7 @@ def compile_schema(source: JsonObject, spot: Item, problems: Problems, where: st
     except (re.error, OverflowError, RecursionError) as failure:
         problems.error(spot, f"{where}: a pattern cannot be compiled: {failure}", "write a regular expression of Python's re")
         return None
+    _check_patterns(source, spot, problems, where)
     _check_references(strict, name, spot, problems, where)
     validator = dialects.dialect(name)(strict, registry=dialects.registry(), format_checker=dialects.format_checker())
     return (
@@ -113,6 +115,15 @@ def _check_words(source: JsonObject, spot: Item, problems: Problems, where: str)
         if isinstance(form, str) and form not in checkable and form not in ANNOTATIONS:
             cure = "install guard-middleware[formats], or write a pattern"
             problems.warn(here.at(["format"]), f"{where}: the format {form} is not checked", cure)
+
+
+def _check_patterns(source: JsonObject, spot: Item, problems: Problems, where: str) -> None:
+    for at, inner in walk(source):
+        here = spot.at(list(at))
+        if isinstance(inner.get("pattern"), str):
+            warn_slow(inner["pattern"], here.at(["pattern"]), problems, where)
+        for pattern in inner.get("patternProperties", ()):
+            warn_slow(pattern, here.at(["patternProperties", pattern]), problems, where)
 
 
 def _check_references(strict: JsonObject, name: str, spot: Item, problems: Problems, where: str) -> None:

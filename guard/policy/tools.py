@@ -1,6 +1,6 @@
 """Tools: one entry of `tools:` and what is known about its function, compiled to a `Tool`.
 
-Everything that a call needs is compiled here, once, at load. Comes after grounds, limits, schemas and prepare; before load.
+Everything that a call needs is compiled here, once, at load. Comes after grounds, limits, schemas, prepare and hints; before load.
 """
 
 from __future__ import annotations
@@ -16,19 +16,14 @@ from guard.policy import language
 from guard.policy.approvals import approvals, argument_rules
 from guard.policy.fields import normal, takes, visible, with_fields
 from guard.policy.grounds import Context, grounds, prerequisites
+from guard.policy.hints import warn_identities, warn_untyped
 from guard.policy.limits import tool_limits
 from guard.policy.prepare import preparer
-from guard.policy.problems import Problems, meant, squash
+from guard.policy.problems import Problems, meant
 from guard.policy.schemas import Schema, compile_schema
 from guard.policy.source import Item
 
 KINDS = ("read", "compute", "action")
-
-IDENTITIES = frozenset(
-    squash(name)
-    for name in ("user_id", "customer_id", "employee_id", "account_id", "tenant", "tenant_id", "principal", "owner_id")
-)
-"""Arguments that say on whose behalf a tool acts: somebody should own them."""
 
 CheckFunction = Callable[[JsonObject], str | None]
 
@@ -83,7 +78,9 @@ def _compile(entry: Entry, problems: Problems) -> Tool | None:
         return None
     context = Context(tool=entry.name, schema=schema.source, tools=entry.tools, problems=problems, records="resource" in fields)
     tool = _assemble(entry, fields, kind, schema, bindings, context)
-    _warn_identities(tool, entry.item, problems)
+    warn_identities(tool, entry.item, problems)
+    if "schema" not in fields and entry.declared is not None:
+        warn_untyped(tool, entry.declared.schema or {}, entry.item, problems)
     return tool
 
 
@@ -127,7 +124,8 @@ def _described(declared: Declared | None) -> str:
 def _kind(entry: Entry, fields: dict[str, Item], problems: Problems) -> Kind:
     if "kind" not in fields:
         problems.error(entry.item, f"{entry.name} has no kind", "write kind: read, compute or action")
-    return cast("Kind", language.choice(fields.get("kind"), problems, "kind", KINDS, "action"))
+    # in the place of a kind that is wrong, the one that asks for nothing more: the policy is not used, and one problem is enough
+    return cast("Kind", language.choice(fields.get("kind"), problems, "kind", KINDS, "read"))
 
 
 def _validator(schema: Schema, declared: Declared | None) -> Callable[[JsonObject], tuple[Issue, ...]]:
@@ -261,12 +259,3 @@ def _result(item: Item, problems: Problems) -> ResultRule:
         empty=language.text(fields.get("empty"), problems, "empty") or None,
         max_bytes=size or ResultRule().max_bytes,
     )
-
-
-def _warn_identities(tool: Tool, item: Item, problems: Problems) -> None:
-    owned = {binding.field for binding in tool.bindings}
-    owned |= {ground.argument.steps[0] for ground in tool.grounds} | {rule.argument.steps[0] for rule in tool.resources}
-    for name in tool.schema.get("properties", {}):
-        if squash(name) in IDENTITIES and name not in owned:
-            cure = f"bind: {{{name}: session.principal}}, or ground it"
-            problems.warn(item, f"{tool.name}: nobody owns the argument {name}, so the model chooses it", cure)

@@ -8,6 +8,7 @@ Each row has a gate: a necessary condition, cheap, judged on the whole text. Whe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -27,6 +28,20 @@ Span: TypeAlias = tuple[int, int]
 """Where a finding stands in the text: start, end (exclusive), in characters."""
 
 _ROUNDS = 4
+_NAME = 64  # characters of the longest name of a field that is remembered
+_WHOLE = re.compile(r"([0-9]{1,40})\.0{1,40}")
+
+
+class _Names(set[str]):
+    """The last few thousand names of fields in which nothing was found."""
+
+    def put(self, name: str) -> None:
+        if len(self) >= 4096:
+            self.clear()
+        self.add(name)
+
+
+_NAMES = _Names()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +67,26 @@ def detect(key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
     """Hide what is personal or secret in `text`, which stands under `key` (None in a list or at the top).
 
     Returns the text to show and the kinds hidden, in the order of the table; the same object and `()` where nothing was found. Applying it
-    to its own answer changes nothing. Takes time linear in the text.
+    to its own answer changes nothing. Takes time linear in the text. A number under a telling key is passed as its text; the names of fields
+    are passed as texts without a key, and those that hide nothing are remembered.
     """
-    if key is not None and SECRET_KEYS[key] and hides(text):
+    if key is not None and SECRET_KEYS[key] and hides(key, text):
         return "[secret]", ("secret",)
-    if text.isascii() and still(text):
+    named = key is None and len(text) <= _NAME
+    if (named and text in _NAMES) or (text.isascii() and still(text)):
         return text, ()
+    shown, hidden = _hidden(key, text)
+    if named and not hidden and text.isidentifier():
+        _NAMES.put(text)
+    return shown, hidden
+
+
+def _hidden(key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
+    """What all rules find, again and again until they find nothing more."""
+    whole = _WHOLE.fullmatch(text)
+    if whole is not None and text != whole[1]:  # a decimal or float that is an integer: 4111111111111111.0
+        shown, kinds = _hidden(key, whole[1])
+        return (shown, kinds) if kinds else (text, ())
     hidden: set[str] = set()
     for _ in range(_ROUNDS):
         found = _found(key, text)

@@ -22,9 +22,12 @@ WORDS = ("phone", "mobile", "cell", "fax", "whatsapp", "tel", "msisdn", "手机"
 """What every key and every text that tells of a phone number holds, in lower case."""
 _SAYS = re.compile("|".join(WORDS))
 _NEAR = re.compile(
-    rf"(?<![A-Za-z])(?:{'|'.join(WORDS)}|telephone|cellphone)(?: ?(?:number|no|nr|num|is|at|号码|号|號碼|是|为|[:#.=])){{0,3}} {{0,2}}(\(?\+?\d{_MORE}){_END}",
+    rf"(?:(?<![A-Za-z])|(?<=(?-i:[a-z]))(?=(?-i:[A-Z])))(?:telephone|cellphone|{'|'.join(WORDS)})s?"
+    r"(?:[ _-]?(?:number|no|nr|num|is|at|号码|号|號碼|是|为|[:#.=])){0,3}"
+    rf"(?:[\\\"']{{1,4}}[ ]?[:=])?[ ]{{0,2}}\[?[\\\"']{{0,4}}(\(?\+?\d{_MORE}){_END}",
     re.ASCII | re.IGNORECASE,
 )
+"""A word and a number, as people write them and as JSON inside a text does."""
 _WHOLE = re.compile(rf"\(?\+?\d{_MORE}(?: ?(?:x|ext\.?) ?\d{{1,6}})?", re.ASCII)
 _TELLING = frozenset(
     {"phone", "phones", "telephone", "tel", "mobile", "cell", "cellphone", "fax", "whatsapp", "msisdn", "phonenumber"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from guard.redactors.keys import word_list, words_of
-from guard.redactors.views import assigns, long_name
+from guard.redactors.views import assigns, bears, long_name
 
 PREFIXES: tuple[tuple[str, str], ...] = (
     ("AKIA", "[A-Z2-7]{16}"),
@@ -45,6 +45,11 @@ _ASSIGNED = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _LOGIN = re.compile(r"(?<=://)[^\s/@:]{0,200}:[^\s/@]{1,400}(?=@)")
+_BARE_BEARER = re.compile(
+    r"(?<![A-Za-z])(?i:bearer)[ ]{1,3}(?P<value>(?=[A-Za-z._~+/=-]{0,200}(?:[0-9]|(?<=[a-z])[A-Z]))[A-Za-z0-9._~+/=-]{16,4000})",
+    re.ASCII,
+)
+"""Without a colon before it, what follows is a secret only if no word is written like it: with digits, or capitals inside."""
 _BEARER = re.compile(r"(?:bearer|basic)[ ]{1,3}(?P<value>[A-Za-z0-9._~+/=-]{16,4000})", re.ASCII | re.IGNORECASE)
 _STRONG = frozenset(
     {"password", "passwd", "passphrase", "passcode", "pwd", "secret", "secrets", "apikey", "accesskey", "privatekey", "secretkey"}
@@ -88,8 +93,11 @@ _KEPT = frozenset(
 )
 """Words that make a key speak about a secret rather than hold it: `token_type`, `password_changed_at`, `next_page_token`."""
 _PLACEHOLDER = re.compile(
-    r"\$\{.*\}|<.*>|\{\{.*\}\}|\*+|x+|change ?me|none|null|n/a|true|false|yes|no|redacted|hidden|bearer|basic"
-    r"|\[(?:secret|email|phone|card)\]",
+    r"\$\{[a-z_][a-z0-9_.:-]{0,80}\}|\{\{ ?[a-z_][a-z0-9_. -]{0,80}\}\}"
+    r"|<(?:(?:your|my|the|an?|enter|insert|new|old|api|access|client|auth)[ _-]?){0,3}"
+    r"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|key|credentials?|value|redacted|hidden|masked|removed|filtered|omitted|empty|none|null"
+    r"|unset|not[ _-]?set|placeholder|change[ _-]?me)(?:[ _-]?here)?>"
+    r"|\*+|x+|change ?me|none|null|n/a|true|false|yes|no|redacted|hidden|bearer|basic|\[(?:secret|email|phone|card)\]",
     re.IGNORECASE,
 )
 
@@ -108,14 +116,18 @@ class _Keys(dict[str, bool]):
 SECRET_KEYS = _Keys()
 
 
-def hides(text: str) -> bool:
-    """Whether a text under such a key is a value rather than a placeholder or a mask of our own."""
-    return len(text) >= 4 and (len(text) > 200 or _PLACEHOLDER.fullmatch(text) is None)
+def hides(key: str, text: str) -> bool:
+    """Whether a text under such a key is a value rather than a placeholder, a mask of our own or a count of `tokens`."""
+    if len(text) < 4 or (len(text) <= 200 and _PLACEHOLDER.fullmatch(text) is not None):
+        return False
+    return not (text.isdigit() and len(text) <= 9 and "tokens" in word_list(key))
 
 
 def secret_gate(text: str) -> bool:
-    """Whether a known prefix stands in a text with a run of characters long enough for a key, a word assigns a secret, or a URL holds one."""
-    return assigns(text) or ("://" in text and "@" in text) or (long_name(text) and _START.search(text) is not None)
+    """Whether a known prefix stands in a text with a run of characters long enough for a key, a word announces a secret, or a URL holds one."""
+    return (
+        assigns(text) or bears(text) or ("://" in text and "@" in text) or (long_name(text) and _START.search(text) is not None)
+    )
 
 
 def secret_spans(_key: str | None, text: str) -> list[tuple[int, int]]:
@@ -130,4 +142,6 @@ def secret_spans(_key: str | None, text: str) -> list[tuple[int, int]]:
             if _PLACEHOLDER.fullmatch(text, *(span := match.span(match.lastgroup or 0))) is None
         ]
         found += [match.span("value") for match in _BEARER.finditer(text)]
+    elif bears(text):
+        found += [match.span("value") for match in _BARE_BEARER.finditer(text)]
     return found

@@ -45,7 +45,7 @@ def still(text: str) -> bool:
     """Whether no detector can find anything in one ASCII text under an ordinary key. Under half a microsecond for a short one."""
     if _SIGN.search(text) is not None and _speaks(text):
         return False
-    return len(text) < LONG or _RUN.search(text) is None
+    return len(text) < LONG or (_RUN.search(text) is None and not bears(text))
 
 
 def _speaks(text: str) -> bool:
@@ -61,6 +61,11 @@ def assigns(text: str) -> bool:
         return False
     low = text.lower()
     return any(word in low for word in SECRET_WORDS)
+
+
+def bears(text: str) -> bool:
+    """Whether a text speaks of a bearer, in a way that a token may follow."""
+    return len(text) >= LONG and "bearer " in text.lower()
 
 
 def seven_digits(text: str) -> bool:

@@ -12,14 +12,15 @@ from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
+from secrets import token_hex
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from guard.core import ports as p
-from guard.core.answer import refused, unknown
-from guard.core.audit import decided, said
+from guard.core.answer import refused
+from guard.core.audit import said
 from guard.core.board import Context
 from guard.core.model import Approval, CallKey, ConversationRef, Outcome, Refusal, Session, ToolCall, Usage
-from guard.core.pipeline import Walked, guard_turn, settle_calls
+from guard.core.pipeline import Walked, guard_turn
 from guard.core.reasons import Reason
 from guard.core.values import JsonObject, canonical, digest
 from guard.errors import ConversationError, GuardError, StoreError
@@ -43,8 +44,7 @@ class Chat:
     ) -> None:
         if held not in ("answer", "suspend"):
             raise GuardError(f"held is 'answer' or 'suspend', not {held!r}")
-        self._guard, self._session, self._wire, self._ref, self._held, self._only = guard, session, wire, ref, held, only
-        self._children = 0
+        self.guard, self._session, self.wire, self.ref, self._held, self._only = guard, session, wire, ref, held, only
 
     @property
     def session(self) -> Session:
@@ -54,25 +54,26 @@ class Chat:
     @property
     def tools(self) -> list[JsonObject]:
         """Schemas for the model, in the wire's form: what this session may call, without the fields that the session owns."""
-        policy = self._guard.policy
-        names = sorted(self._guard.visible(self._session) & self._offered())
-        return self._wire.tools([policy.tools[name] for name in names])
+        policy = self.guard.policy
+        names = sorted(self.guard.visible(self._session) & self._offered())
+        return self.wire.tools([policy.tools[name] for name in names])
 
     def dump(self, messages: Sequence[object]) -> list[JsonObject]:
         """The messages as plain JSON, SDK objects included."""
-        return self._wire.dump(messages)
+        return self.wire.dump(messages)
 
     def _offered(self) -> frozenset[str]:
-        names = frozenset(self._guard.policy.tools)
+        names = frozenset(self.guard.policy.tools)
         return names if self._only is None else names & self._only
 
-    def _context(self) -> Context:
-        guard = self._guard
+    def context(self) -> Context:
+        """What a walk of this chat is given, as of now."""
+        guard = self.guard
         offered = self._offered()
         return Context(
             policy=guard.policy,
             session=self._session,
-            ref=self._ref,
+            ref=self.ref,
             offered=offered,
             visible=guard.visible(self._session) & offered,
             redactor=guard.redactor,
@@ -80,12 +81,12 @@ class Chat:
         )
 
     def _narrow(
-        self, roles: Sequence[str] | None, tools: Sequence[str] | None
+        self, roles: Sequence[str] | None, tools: Sequence[str] | None, name: str | None
     ) -> tuple[Session, ConversationRef, frozenset[str] | None]:
         """What a child gets: never more than its parent has."""
         session, only = self._session, self._only
         if roles is not None:
-            extra = set(roles) - self._guard.policy.authorizer.roles(session)
+            extra = set(roles) - self.guard.policy.authorizer.roles(session)
             if extra:
                 raise ConversationError(f"a child cannot have roles that its parent lacks: {', '.join(sorted(extra))}")
             session = replace(session, roles=tuple(roles), within=session)
@@ -94,20 +95,21 @@ class Chat:
             if extra:
                 raise ConversationError(f"a child cannot have tools that its parent lacks: {', '.join(sorted(extra))}")
             only = frozenset(tools)
-        self._children += 1
-        return session, replace(self._ref, branch=f"{self._ref.branch}/{self._children}"), only
+        if name is not None and (not name or "/" in name):
+            raise ConversationError("a child's name is a text without slashes")
+        return session, replace(self.ref, branch=f"{self.ref.branch}/{name or token_hex(8)}"), only
 
     def _said(self, text: str) -> JsonObject:
         """Register the user's words and give the message for them."""
-        message = self._wire.user(text)
-        self._guard.store.say(self._ref, text, said(self._ref, text))
+        message = self.wire.user(text)
+        self.guard.store.say(self.ref, text, said(self.ref, text, self.guard.redactor))
         return message
 
     # -- flows -------------------------------------------------------------------------------------------------------------
 
     def _handling(self, reply: object, history: Sequence[object] | None) -> p.Flow[Turn]:
         """Handle one reply: walk its calls, render the outcomes."""
-        wire = self._wire
+        wire = self.wire
         read = wire.read(reply)
         if not read.calls:
             stop: Literal["done"] | None = None if read.paused else "done"
@@ -115,7 +117,7 @@ class Chat:
         seen = None if history is None else wire.answered(history, digest_of)
         mark = digest_of(read.kept)
         opening = p.OpenTurn(
-            ref=self._ref,
+            ref=self.ref,
             digest=mark,
             calls=read.calls,
             usage=read.usage,
@@ -136,9 +138,9 @@ class Chat:
 
     def _walk(self, opening: p.OpenTurn, read: Reply) -> p.Flow[Walked]:
         try:
-            return (yield from guard_turn(opening, self._context(), truncated=read.truncated, most=self._wire.most_calls))
+            return (yield from guard_turn(opening, self.context(), truncated=read.truncated, most=self.wire.most_calls))
         except ConversationError:
-            return not_yours(opening, self._guard.redactor)
+            return not_yours(opening, self.guard.redactor)
 
     def _pending(self, outcomes: Sequence[Outcome]) -> p.Flow[tuple[Approval, ...]]:
         wanted = [outcome.approval for outcome in outcomes if outcome.status == "held" and outcome.approval]
@@ -149,90 +151,13 @@ class Chat:
                 found += [approval] if approval is not None else []
         return tuple(found)
 
-    def _settling(self) -> p.Flow[list[JsonObject]]:
-        """Run or close what has been decided since, and say so to the model once."""
-        rows = yield from p.ask(Consult(question=self._decided))
-        waiting = [row for row in rows if row.status == "held"]
-        ready = {row.key: row.outcome for row in rows if row.status != "held" and row.outcome is not None}
-        if waiting:
-            walked = yield from settle_calls(waiting, self._context())
-            ready |= {row.key: outcome for row, outcome in zip(waiting, walked.outcomes, strict=True) if outcome.status != "held"}
-        if not ready:
-            return []
-        told = [ready[row.key] for row in rows if row.key in ready]
-        rows_now = yield from p.ask(Consult(question=lambda store: store.rows(self._ref)))
-        marked = tuple(replace(row, settled=True) for row in rows_now if row.key in ready)
-        yield from p.ask(p.Record(rows=marked, events=()))
-        return self._wire.follow_up([outcome for outcome in told if outcome is not None])
-
-    def _decided(self, store: p.Store) -> tuple[p.CallRow, ...]:
-        """Held calls of this branch that somebody has decided about, and finished ones whose outcome was not told yet."""
-        found: list[p.CallRow] = []
-        for row in store.rows(self._ref):
-            if (
-                row.key.ref.branch != self._ref.branch
-                or row.settled
-                or row.approval is None
-                or row.status in {"alias", "started"}
-            ):
-                continue
-            if row.status == "held":
-                approval = store.approval(row.approval)
-                if approval is None or approval.status == "pending":
-                    continue
-            found.append(row)
-        return tuple(found)
-
-    def _resuming(self, messages: Sequence[object]) -> p.Flow[list[JsonObject]]:
-        """Close every open id of a history from the ledger, then add what was settled and is not in it yet."""
-        wire = self._wire
-        history = wire.dump(messages)
-        rows = yield from p.ask(Consult(question=lambda store: store.rows(self._ref)))
-        mine = [row for row in rows if row.key.ref.branch == self._ref.branch]
-        for _ in range(len(history)):
-            found = wire.open_calls(history)
-            if found is None:
-                break
-            index, read, answered = found
-            closing = {i: one for i, one in enumerate(self._closing(read, mine)) if i not in answered}
-            yield from self._unseen(read, closing)
-            history = wire.close(history, index, read, closing)
-        history += yield from self._settling()
-        return history
-
-    def _unseen(self, read: Reply, closing: Mapping[int, Outcome]) -> p.Flow[None]:
-        """Record the calls of a history that the ledger does not know: lost before they were handled, or written by somebody else."""
-        refusal = Refusal(reason=Reason.INTERRUPTED, note="in the history, not in the ledger")
-        guard = self._guard
-        events = tuple(
-            decided(CallKey(self._ref, 0, i), read.calls[i], refusal, None, guard.policy.version, guard.redactor)
-            for i, one in closing.items()
-            if one.reason is Reason.INTERRUPTED and not one.replayed
-        )
-        if events:
-            yield from p.ask(p.Record(rows=(), events=events))
-
-    def _closing(self, read: Reply, rows: Sequence[p.CallRow]) -> list[Outcome]:
-        """One outcome for each call of a message, from the newest turn that had these calls."""
-        turns = {row.key.turn for row in rows if any(same_call(row.call, call) for call in read.calls)}
-        newest = max(turns, default=0)
-        by_place = {row.key.position: row for row in rows if row.key.turn == newest}
-        return [self._closed(call, by_place.get(position)) for position, call in enumerate(read.calls)]
-
-    def _closed(self, call: ToolCall, row: p.CallRow | None) -> Outcome:
-        if row is None or not same_call(row.call, call):
-            return refused(call, CallKey(self._ref, 0, 0), Refusal(reason=Reason.INTERRUPTED), None, self._guard.redactor)
-        if row.outcome is not None:
-            return replace(row.outcome, call_id=call.id, replayed=True)
-        return unknown(call, row.key, row.arguments, approval=row.approval)
-
     def single(self, call: ToolCall, key: str | None) -> p.Flow[Outcome]:
         """One call without a wire."""
-        opening = p.OpenTurn(ref=self._ref, digest=digest_of((call,)), calls=(call,), usage=FREE, key=key or "")
+        opening = p.OpenTurn(ref=self.ref, digest=digest_of((call,)), calls=(call,), usage=FREE, key=key or "")
         try:
-            walked = yield from guard_turn(opening, self._context())
+            walked = yield from guard_turn(opening, self.context())
         except ConversationError:
-            walked = not_yours(opening, self._guard.redactor)
+            walked = not_yours(opening, self.guard.redactor)
         return walked.outcomes[0]
 
 
@@ -264,8 +189,3 @@ def _raw(call: ToolCall) -> str:
 
 def _plain(arguments: Mapping[str, object]) -> dict[str, object]:
     return {str(key): value for key, value in arguments.items()}
-
-
-def same_call(left: ToolCall, right: ToolCall) -> bool:
-    """Whether two proposals are the same: id, tool and raw arguments."""
-    return left.id == right.id and left.tool == right.tool and _raw(left) == _raw(right)

@@ -6,6 +6,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from guard.core.values import JsonObject
+from guard.runner.aftermath import resuming, settling
 from guard.runner.chat import Chat
 from guard.runner.drivers import AsyncRun, SyncRun
 from guard.runner.turn import Turn
@@ -24,20 +25,25 @@ class Conversation(Chat):
         `history` are the messages sent so far, without this reply; with it the guard can tell the same turn handled again from an equal
         new one. Raises WireError for what is no reply; whatever happens to a call is in `turn.outcomes`, never an exception.
         """
-        return SyncRun(self._guard.hands).run(self._handling(reply, history))
+        return SyncRun(self.guard.hands).run(self._handling(reply, history))
 
     def settled(self) -> list[JsonObject]:
         """Messages to append for held calls that were decided since: approved ones run now, at most once. Empty when there are none."""
-        return SyncRun(self._guard.hands).run(self._settling())
+        return SyncRun(self.guard.hands).run(settling(self))
 
     def resume(self, messages: Sequence[object]) -> list[JsonObject]:
         """The history, as plain JSON, with open call ids closed from the ledger and settled outcomes added: after a crash or restart."""
-        return SyncRun(self._guard.hands).run(self._resuming(messages))
+        return SyncRun(self.guard.hands).run(resuming(self, messages))
 
-    def child(self, *, roles: Sequence[str] | None = None, tools: Sequence[str] | None = None) -> Conversation:
-        """A conversation for a sub-agent: same ledger, budgets and holds, never wider. Raises ConversationError when it would be."""
-        session, ref, only = self._narrow(roles, tools)
-        return Conversation(self._guard, session, self._wire, ref, self._held, only)
+    def child(
+        self, *, roles: Sequence[str] | None = None, tools: Sequence[str] | None = None, name: str | None = None
+    ) -> Conversation:
+        """A conversation for a sub-agent: same ledger, budgets and holds, never wider. Raises ConversationError when it would be.
+
+        Each child is new, unless it is given the `name` of an earlier one: then it is that one, to settle or resume it.
+        """
+        session, ref, only = self._narrow(roles, tools, name)
+        return Conversation(self.guard, session, self.wire, ref, self._held, only)
 
 
 class Ready(dict[str, Any]):
@@ -63,17 +69,19 @@ class AsyncConversation(Chat):
 
     async def handle(self, reply: object, history: Sequence[object] | None = None) -> Turn:
         """See `Conversation.handle`. Cancelling the caller's task closes every call of the turn in the ledger, then goes on up."""
-        return await AsyncRun(self._guard.hands).run(self._handling(reply, history))
+        return await AsyncRun(self.guard.hands).run(self._handling(reply, history))
 
     async def settled(self) -> list[JsonObject]:
         """See `Conversation.settled`."""
-        return await AsyncRun(self._guard.hands).run(self._settling())
+        return await AsyncRun(self.guard.hands).run(settling(self))
 
     async def resume(self, messages: Sequence[object]) -> list[JsonObject]:
         """See `Conversation.resume`."""
-        return await AsyncRun(self._guard.hands).run(self._resuming(messages))
+        return await AsyncRun(self.guard.hands).run(resuming(self, messages))
 
-    def child(self, *, roles: Sequence[str] | None = None, tools: Sequence[str] | None = None) -> AsyncConversation:
+    def child(
+        self, *, roles: Sequence[str] | None = None, tools: Sequence[str] | None = None, name: str | None = None
+    ) -> AsyncConversation:
         """See `Conversation.child`."""
-        session, ref, only = self._narrow(roles, tools)
-        return AsyncConversation(self._guard, session, self._wire, ref, self._held, only)
+        session, ref, only = self._narrow(roles, tools, name)
+        return AsyncConversation(self.guard, session, self.wire, ref, self._held, only)

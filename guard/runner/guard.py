@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
 from guard.core.model import ConversationRef, Outcome, Session, ToolCall
 from guard.core.ports import Policy, Redactor, Store
+from guard.core.values import keyed
 from guard.errors import GuardError, StoreError
 from guard.runner.approvals import Approvals, AsyncApprovals
 from guard.runner.chat import Chat
@@ -40,8 +43,8 @@ class GuardBase:
     ) -> None:
         self.policy = policy
         self.store = store
-        self.redactor = redactor
-        self.hands = Hands(store=store, tools=tools, redactor=redactor, patience=patience)
+        self.redactor = replace(redactor, tag=partial(keyed, store.secret))
+        self.hands = Hands(store=store, tools=tools, redactor=self.redactor, patience=patience)
         self._visible: dict[tuple[object, ...], frozenset[str]] = {}
 
     def resource(self, name: str) -> Callable[[F], F]:

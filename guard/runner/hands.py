@@ -74,10 +74,10 @@ class Hands:
         """What a tool raised: the class for the audit, the text only where the tool declared it safe, all of it for the host's log."""
         if isinstance(error, OutcomeUnknownError):
             return p.Executed(unclear=True, ms=_since(started))
-        safe = str(error) if isinstance(error, ToolError) else None
+        safe = _text(error) if isinstance(error, ToolError) else None
         if safe is None:
             failure(f"tool {command.tool.name} (reference {reference(command.key)})", error, self.redactor)
-        return p.Executed(error=type(error).__name__, safe=safe, ms=_since(started))
+        return p.Executed(error=_class(error), safe=safe, ms=_since(started))
 
     def loader(self, name: str) -> Loader | None:
         """The loader of a resource; the lack of one is told to the host's log."""
@@ -90,6 +90,20 @@ class Hands:
         """Whether the implementation must be awaited."""
         tool = self.tools.get(command.tool.name)
         return tool is not None and tool.is_async
+
+
+_LONGEST = 4_000  # characters of a declared safe text
+
+
+def _text(error: BaseException) -> str | None:
+    try:
+        return str(error)[:_LONGEST]
+    except BaseException:  # noqa: BLE001 - the text of a foreign exception is foreign code
+        return None
+
+
+def _class(error: BaseException) -> str:
+    return str(type.__dict__["__name__"].__get__(type(error)))[:100]
 
 
 def guarded(call: Callable[[], Any]) -> Any:

@@ -22,9 +22,11 @@ def failure(what: str, error: BaseException, redactor: Redactor) -> None:
 
     try:
         text = "".join(traceback.format_exception(error))[-_MOST:]
-    except Exception:  # noqa: BLE001 - an exception may refuse to be printed
-        text = type(error).__name__
-    LOG.error("%s raised %s\n%s", what, type(error).__name__, redactor.detect(None, text)[0])
+    except BaseException:  # noqa: BLE001 - an exception may refuse to be printed
+        text = "an exception that cannot be printed"
+    shown = redactor.detect(None, text)[0]
+    spelled = "".join(char if char.isprintable() or char in "\n\t" else f"\\u{ord(char):04x}" for char in shown)
+    LOG.error("%s raised\n%s", what, spelled)
 
 
 def missing(name: str) -> None:

@@ -7,8 +7,8 @@ store; may only ask the tables. Comes after `budgets` and before `claims` and `l
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import TypeAlias, cast
+from dataclasses import dataclass, replace
+from typing import cast
 
 from guard.core.model import Approval, ApprovalStatus, ConversationRef
 from guard.core.ports import AskApproval, Event
@@ -18,8 +18,17 @@ from guard.stores.stamp import time_text
 from guard.stores.tables import Asked, Home, Tables, Wanted, own
 
 LIVE = frozenset({"pending", "approved"})
-Vote: TypeAlias = tuple[str, str, str | None, Event]
-"""A vote: (`approved` or `rejected`, by whom, why, its event)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """A vote: `approved` or `rejected`, by whom, in which of their roles, why, and its event."""
+
+    status: str
+    by: str
+    roles: tuple[str, ...]
+    reason: str | None
+    event: Event
 
 
 def is_due(asked: Asked, now: float) -> bool:
@@ -69,7 +78,6 @@ def ask(tables: Tables, command: AskApproval) -> Approval:
         raise ValueError("a proposal is pending; only a vote decides it")
     ref = ConversationRef(tenant=proposal.tenant, principal=proposal.requester, conversation=proposal.conversation)
     home = own(tables, ref)
-    tables.check(command.event)
     known = tables.about(home, proposal.fingerprint)
     answer = _answer([_judged(asked, tables.now) for asked in known], proposal, command.run)
     if answer is None and tables.asked(proposal.id) is not None:
@@ -104,8 +112,7 @@ def _place(approval: Approval) -> tuple[str, int, int]:
 
 def vote(tables: Tables, approval_id: str, given: Vote) -> Approval | ApprovalError:
     """Decide a pending approval, or say why it cannot be decided. Returned, not raised: an expiry found here must be kept."""
-    status, by, reason, event = given
-    if status not in {"approved", "rejected"}:
+    if given.status not in {"approved", "rejected"}:
         raise ValueError("a vote is `approved` or `rejected`")
     asked = tables.asked(approval_id)
     if asked is None:
@@ -113,17 +120,23 @@ def vote(tables: Tables, approval_id: str, given: Vote) -> Approval | ApprovalEr
     asked = look(tables, asked)
     if asked.approval.status != "pending":
         return _too_late(asked.approval)
-    return _decide(tables, asked, cast("ApprovalStatus", status), (by, reason, event))
+    return _decide(tables, asked, given)
 
 
-def _decide(tables: Tables, asked: Asked, status: ApprovalStatus, given: tuple[str, str | None, Event]) -> Approval:
-    by, reason, event = given
+def _decide(tables: Tables, asked: Asked, given: Vote) -> Approval:
     home: Home = (asked.approval.tenant, asked.approval.conversation)
-    tables.append(event)
-    decided = replace(asked.approval, status=status, decided_by=by, decided_at=tables.now, reason=reason)
+    tables.append(given.event)
+    decided = replace(
+        asked.approval,
+        status=cast("ApprovalStatus", given.status),
+        decided_by=given.by,
+        decided_roles=given.roles,
+        decided_at=tables.now,
+        reason=given.reason,
+    )
     tables.close_asked(replace(asked, approval=decided, decided_run=tables.talk(home).run))
-    tables.vote(decided.id, status, by, reason)
-    if status == "rejected":
+    tables.vote(decided)
+    if decided.status == "rejected":
         _give_back(tables, decided)
     return decided
 
@@ -138,13 +151,29 @@ def _too_late(approval: Approval) -> ApprovalError:
     return ApprovalError("already_decided", f"already {verb} by {approval.decided_by} at {when}")
 
 
-def due(wanted: Wanted, now: float) -> Wanted:
-    """Of the approvals wanted, those whose window ended without anybody having written it down."""
-    return replace(wanted, status=None, due=now)
+def seen(tables: Tables, approval_id: str) -> tuple[Approval | None, bool]:
+    """The approval as it is written, and whether its end has yet to be written down."""
+    asked = tables.asked(approval_id)
+    return (None, False) if asked is None else (asked.approval, is_due(asked, tables.now))
+
+
+def looked(tables: Tables, approval_id: str) -> Approval | None:
+    """The approval as it stands, in a transaction that may write."""
+    asked = tables.asked(approval_id)
+    return None if asked is None else look(tables, asked).approval
+
+
+def listable(tables: Tables, wanted: Wanted) -> tuple[Approval, ...] | None:
+    """Approvals, oldest first; None where the end of one has yet to be written down."""
+    return None if tables.listed(_due(wanted, tables.now)) else tuple(asked.approval for asked in tables.listed(wanted))
 
 
 def listed(tables: Tables, wanted: Wanted) -> tuple[Approval, ...]:
     """Approvals, oldest first, in a transaction that may write."""
-    for asked in tables.listed(due(wanted, tables.now)):
+    for asked in tables.listed(_due(wanted, tables.now)):
         look(tables, asked)
     return tuple(asked.approval for asked in tables.listed(wanted))
+
+
+def _due(wanted: Wanted, now: float) -> Wanted:
+    return replace(wanted, status=None, due=now)

@@ -39,21 +39,15 @@ def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event]) -> 
 
 def _put(tables: Tables, row: CallRow) -> None:
     home, place = home_of(row.key.ref), (row.key.turn, row.key.position)
-    kept = merged(tables.row(home, place), row)
-    if kept is None:
+    old = tables.row(home, place)
+    taken = old is not None and old.status in _TAKEN
+    if old is not None and taken and not _ends(old, row):
+        if row.settled and not old.settled:
+            tables.put(replace(old, settled=True))
         return
-    tables.put(kept)
-    if kept is row and row.status in _RELEASING:
+    tables.put(replace(row, run=old.run) if old is not None and taken else row)  # a call belongs to the run in which it was taken
+    if row.status in _RELEASING:
         release(tables, home, place, sums_only=row.status == "failed")
-
-
-def merged(old: CallRow | None, new: CallRow) -> CallRow | None:
-    """The row to write when `new` arrives over `old`; None when `old` stays as it is."""
-    if old is None:
-        return new
-    if old.status in _TAKEN and not _ends(old, new):
-        return replace(old, settled=True) if new.settled and not old.settled else None
-    return replace(new, run=old.run) if old.status in _TAKEN else new  # a call belongs to the run in which it was taken
 
 
 def _ends(old: CallRow, new: CallRow) -> bool:
@@ -72,7 +66,6 @@ def _ends(old: CallRow, new: CallRow) -> bool:
 def claim(tables: Tables, command: Claim) -> ClaimAnswer:
     """Take the call, or say who has it. See Claim."""
     row = command.row
-    tables.check(command.event)
     home, place = own(tables, row.key.ref), (row.key.turn, row.key.position)
     known = _same_key(tables, home, place, row) or _same_content(tables, home, row)
     if known is not None:
@@ -107,12 +100,12 @@ def _same_key(tables: Tables, home: Home, place: Place, row: CallRow) -> ClaimAn
 
 
 def _same_content(tables: Tables, home: Home, row: CallRow) -> ClaimAnswer | None:
-    if not row.fingerprint:
+    if not row.mark:
         return None
-    open_ended = tables.alike(home, row.fingerprint, OPEN_ENDED)
+    open_ended = tables.alike(home, row.mark, OPEN_ENDED)
     if open_ended is not None:
         return InDoubt(row=open_ended)
-    done = None if row.repeat else tables.alike(home, row.fingerprint, _DONE, run=row.run)
+    done = None if row.repeat else tables.alike(home, row.mark, _DONE, run=row.run)
     return None if done is None else Replay(row=done)
 
 

@@ -1,7 +1,8 @@
 """The database file: one SQLite connection a process, made safe, and its transactions.
 
 Every failure becomes a StoreError whose text holds no data. Around a fork the file is closed, so that parent and child each open it anew; a file that was moved, replaced or deleted
-while it is open is noticed before anything is written. Knows no table but the schema's version. Comes after `schema`, before `sqlite`.
+while it is open is noticed before anything is written. Knows no tables but the schema's version
+and the key. Comes after `gate` and `schema`, before `sqlite`.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import sqlite3
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from threading import Lock
-from types import TracebackType
-from typing import Any, Final
+from secrets import token_hex
+from typing import Any, Final, TypeVar
 
 from guard.errors import StoreError
 from guard.stores import schema
+from guard.stores.gate import Gate
 
 _CAUSES: Final = (
     ("SQLITE_BUSY", "another process keeps it locked"),
@@ -31,6 +33,7 @@ _CAUSES: Final = (
 )
 _CAUGHT = (sqlite3.Error, OSError, UnicodeError, OverflowError)
 _NOWHERE: Final = (0, 0)
+T = TypeVar("T")
 _open: weakref.WeakSet[Database] = weakref.WeakSet()
 _forking: list[Database] = []  # locked while the process is doubled
 
@@ -48,7 +51,8 @@ class Database:
     def __init__(self, path: str, *, busy: float) -> None:
         self.path = Path(path).absolute()
         self.busy = busy
-        self.lock = Lock()
+        self._gate = Gate()
+        self.lock = self._gate.lock
         self._closed = False
         self._connection: sqlite3.Connection | None = None
         self._identity = _NOWHERE
@@ -90,6 +94,39 @@ class Database:
         if _identity(self.path) != self._identity:
             raise StoreError("the database file was moved, replaced or deleted while it was open")
 
+    def transact(self, work: Callable[[sqlite3.Connection], T], *, writes: bool) -> T:
+        """What `work` gives, in one transaction: committed when it returns, undone when it raises. Raises StoreError."""
+
+        def whole() -> T:
+            connection = self._begin(writes=writes)
+            answer = work(connection)
+            connection.execute("COMMIT")
+            return answer
+
+        try:
+            return self._gate.run(whole, self._undo)
+        except _CAUGHT as error:
+            raise store_error(error) from None
+
+    def _begin(self, *, writes: bool) -> sqlite3.Connection:
+        connection = self.connection()
+        if connection.in_transaction:  # the one before was interrupted, and interrupted again while it was undone
+            self._undo()
+            connection = self.connection()
+        if writes:
+            self.same_file()
+        connection.execute(schema.BEGIN_WRITE if writes else schema.BEGIN_READ)
+        return connection
+
+    def _undo(self) -> None:
+        """Roll back; where even that fails, the connection is dropped, which rolls back too."""
+        connection = self._connection
+        try:
+            if connection is not None and connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            self.drop()
+
     def drop(self) -> None:
         """Forget a connection in an unknown state; the next transaction opens another."""
         connection, self._connection = self._connection, None
@@ -106,14 +143,15 @@ class Database:
 def _before_fork() -> None:
     """Close every file between two transactions: a child that inherits an open one sees locks that nobody holds."""
     for database in list(_open):
+        _forking.append(database)  # first, so that an interrupt in between leaves no lock behind
         database.lock.acquire()
-        _forking.append(database)
         database.drop()
 
 
 def _after_fork_in_parent() -> None:
     while _forking:
-        _forking.pop().lock.release()
+        with suppress(RuntimeError):  # interrupted before it was taken
+            _forking.pop().lock.release()
 
 
 def _after_fork_in_child() -> None:
@@ -181,6 +219,8 @@ def _migrate(connection: sqlite3.Connection) -> None:
         found = _version(connection)
         if found is None:
             connection.execute(schema.CREATE_VERSION)
+            connection.execute(schema.CREATE_KEY)
+            connection.execute(schema.WRITE_KEY, (token_hex(schema.KEY_BYTES),))
         for number in range(found or 0, schema.VERSION):
             for statement in schema.STEPS[number]:
                 connection.execute(statement)
@@ -199,58 +239,3 @@ def _version(connection: sqlite3.Connection) -> int | None:
     if not isinstance(found, int) or found > schema.VERSION:
         raise StoreError(f"the database is of version {found}, newer than this program's {schema.VERSION}; update the program")
     return found
-
-
-class Transaction:
-    """One transaction: `with` gives the connection, holds the lock, and commits or undoes."""
-
-    __slots__ = ("_begin", "_database", "_writes")
-
-    def __init__(self, database: Database, *, writes: bool) -> None:
-        self._database = database
-        self._writes = writes
-        self._begin = schema.BEGIN_WRITE if writes else schema.BEGIN_READ
-
-    def __enter__(self) -> sqlite3.Connection:
-        database = self._database
-        database.lock.acquire()
-        try:
-            connection = database.connection()
-            if self._writes:
-                database.same_file()
-            connection.execute(self._begin)
-        except BaseException as error:
-            database.lock.release()
-            if isinstance(error, _CAUGHT):
-                raise store_error(error) from None
-            raise
-        return connection
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        try:
-            if error is None:
-                self._commit()
-            else:
-                self._undo()
-        finally:
-            self._database.lock.release()
-        if isinstance(error, _CAUGHT):
-            raise store_error(error) from None
-
-    def _commit(self) -> None:
-        try:
-            self._database.connection().execute("COMMIT")
-        except BaseException as error:
-            self._undo()
-            if isinstance(error, _CAUGHT):
-                raise store_error(error) from None
-            raise
-
-    def _undo(self) -> None:
-        """Roll back; where even that fails, the connection is dropped, which rolls back too."""
-        try:
-            connection = self._database.connection()
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-        except (sqlite3.Error, StoreError):
-            self._database.drop()

@@ -1,40 +1,42 @@
 """The memory store: an honest store in dicts, for tests, demos and programs that need no record after they end.
 
-One lock makes each transaction alone in the process. Nothing is bounded and nothing survives. What it is given is kept as it is, so nobody
-may change a row, its arguments or its value afterwards. Comes after `tables` and `ledger`.
+A gate makes each transaction alone in the process, an undo log makes it whole. Nothing is bounded and nothing survives. What it is given is kept as it is, so nobody
+may change a row, its arguments or its value afterwards. Comes after `tables`, `gate`, `undo` and `ledger`.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
-from threading import Lock
-from types import TracebackType
-from typing import Self
+from secrets import token_bytes
 
 from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Charge, Event, Sealed
 from guard.stores.chain import GENESIS, write
+from guard.stores.claims import LEDGER
+from guard.stores.gate import Gate
 from guard.stores.ledger import LedgerStore
 from guard.stores.memory_approvals import MemoryApprovals
 from guard.stores.stamp import Stamps
-from guard.stores.tables import SUM, ZERO, Budget, Draw, Home, Mark, Place, Talk
+from guard.stores.tables import SUM, ZERO, Budget, Draw, Home, Mark, Place, T, Tables, Talk
 
 
 class _Room:
     """Everything about one conversation."""
 
-    __slots__ = ("branches", "by_fingerprint", "by_tool", "charges", "claims", "keys", "talk", "turns", "words")
+    __slots__ = ("branches", "by_mark", "by_tool", "charges", "claims", "keys", "marks", "turns", "words")
 
-    def __init__(self, talk: Talk) -> None:
-        self.talk = talk
+    def __init__(self) -> None:
         self.words: list[str] = []
-        self.branches: dict[str, list[Mark]] = {}
+        self.marks: list[Mark] = []
+        self.branches: dict[tuple[str, str | None], list[Mark]] = {}  # by branch and digest, and by branch alone
         self.keys: dict[str, Mark] = {}
         self.turns: dict[int, dict[int, CallRow]] = {}
         self.by_tool: dict[str, dict[Place, CallRow]] = {}
-        self.by_fingerprint: dict[str, dict[Place, CallRow]] = {}
-        self.claims: set[Place] = set()
+        self.by_mark: dict[tuple[str, str, int | None], list[Place]] = {}  # by mark, status and run, and in every run; sorted
+        self.claims: dict[Place, None] = {}
         self.charges: dict[Place, tuple[Charge, ...]] = {}
 
 
@@ -46,38 +48,28 @@ class MemoryTables(MemoryApprovals):
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
         self.clock = clock
-        self._lock = Lock()
+        self.secret = token_bytes(32)
+        self._gate = Gate()
+        self._talks: dict[Home, Talk] = {}
         self._rooms: dict[Home, _Room] = {}
         self._totals: dict[Budget, Decimal] = {}
-        self._spent: set[str] = set()
+        self._spent: dict[str, None] = {}
         self._audit: list[tuple[str, str, str]] = []  # prev, hash, body
-        self._sealed = 0
-        self._created: list[Home] = []
         self._stamps = Stamps()
 
-    def read(self) -> MemoryTables:
+    def read(self, work: Callable[[Tables], T]) -> T:
         """A transaction."""
-        return self
+
+        def whole() -> T:
+            self._undo.back()  # what was left when an interrupt was interrupted again
+            self.now = self.clock()
+            answer = work(self)
+            self._undo.keep()
+            return answer
+
+        return self._gate.run(whole, self._undo.back)
 
     write = read
-
-    def __enter__(self) -> Self:
-        self._lock.acquire()
-        self._sealed = len(self._audit)
-        try:
-            self.now = self.clock()
-        except BaseException:
-            self._lock.release()
-            raise
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if kind is not None:  # owners are checked and events sealed before anything else changes, so this is all there is to undo
-            del self._audit[self._sealed :]
-            for home in self._created:
-                del self._rooms[home]
-        self._created.clear()
-        self._lock.release()
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -86,33 +78,34 @@ class MemoryTables(MemoryApprovals):
 
     def owner(self, home: Home) -> str | None:
         """The principal that the conversation belongs to."""
-        room = self._rooms.get(home)
-        return None if room is None else room.talk.principal
+        talk = self._talks.get(home)
+        return None if talk is None else talk.principal
 
     def create(self, ref: ConversationRef) -> None:
         """Add a conversation."""
         home = (ref.tenant, ref.conversation)
-        self._created.append(home)
-        self._rooms[home] = _Room(Talk(home=home, principal=ref.principal))
+        self._undo.put(self._rooms, home, _Room())
+        self._undo.put(self._talks, home, Talk(home=home, principal=ref.principal))
 
     def talk(self, home: Home) -> Talk:
-        """The counters, live."""
-        return self._rooms[home].talk
+        """The counters: a copy, since they are changed in place."""
+        return replace(self._talks[home])
 
     def save(self, talk: Talk) -> None:
-        """The counters are live; nothing is left to do."""
+        """Keep changed counters."""
+        self._undo.put(self._talks, talk.home, talk)
 
     def say(self, home: Home, number: int, text: str) -> None:  # noqa: ARG002 - the list counts by itself
         """Keep the user's words."""
-        self._rooms[home].words.append(text)
+        self._undo.append(self._rooms[home].words, text)
 
     def words(self, home: Home) -> tuple[str, ...]:
         """Everything that the user said."""
         return tuple(self._rooms[home].words)
 
-    def newest(self, home: Home, branch: str) -> Mark | None:
+    def newest(self, home: Home, branch: str, digest: str | None = None) -> Mark | None:
         """The newest turn of a branch."""
-        marks = self._rooms[home].branches.get(branch)
+        marks = self._rooms[home].branches.get((branch, digest))
         return marks[-1] if marks else None
 
     def keyed(self, home: Home, key: str) -> Mark | None:
@@ -121,16 +114,26 @@ class MemoryTables(MemoryApprovals):
 
     def count(self, home: Home, branch: str, digest: str | None) -> int:
         """How many turns a branch has."""
-        marks = self._rooms[home].branches.get(branch, [])
-        return sum(digest is None or mark.digest == digest for mark in marks)
+        return len(self._rooms[home].branches.get((branch, digest), ()))
+
+    def before(self, home: Home, branch: str, turn: int) -> int:
+        """How many turns a branch has before this one."""
+        return bisect_left(self._rooms[home].branches.get((branch, None), ()), turn, key=_turn)
+
+    def opened(self, home: Home, after: int) -> tuple[Mark, ...]:
+        """The turns after this one."""
+        marks = self._rooms[home].marks
+        return tuple(marks[bisect_left(marks, after + 1, key=_turn) :])
 
     def number(self, home: Home, branch: str, key: str, mark: Mark) -> None:
         """Keep a new turn."""
         room = self._rooms[home]
+        self._undo.append(room.marks, mark)
         if key:
-            room.keys[key] = mark
-        else:
-            room.branches.setdefault(branch, []).append(mark)
+            self._undo.put(room.keys, key, mark)
+            return
+        for digest in (None, mark.digest):
+            self._undo.append(room.branches.setdefault((branch, digest), []), mark)
 
     # calls
 
@@ -155,29 +158,27 @@ class MemoryTables(MemoryApprovals):
         }
         return tuple(found[place] for place in sorted(found))
 
-    def alike(self, home: Home, fingerprint: str, statuses: frozenset[str], *, run: int | None = None) -> CallRow | None:
-        """The newest call with this fingerprint."""
-        rows = self._rooms[home].by_fingerprint.get(fingerprint)
-        if not rows:
-            return None
-        fitting = [place for place, row in rows.items() if row.status in statuses and run in (None, row.run)]
-        return rows[max(fitting)] if fitting else None
+    def alike(self, home: Home, mark: str, statuses: frozenset[str], *, run: int | None = None) -> CallRow | None:
+        """The newest call with this mark."""
+        by_mark = self._rooms[home].by_mark
+        newest = [places[-1] for status in statuses if (places := by_mark.get((mark, status, run)))]
+        return self.row(home, max(newest)) if newest else None
 
     def put(self, row: CallRow) -> None:
         """Add or replace a call."""
         key = row.key
         place = (key.turn, key.position)
         room = self._rooms[key.ref.tenant, key.ref.conversation]
-        turn = room.turns.get(key.turn)
-        if turn is None:
-            turn = room.turns[key.turn] = {}
+        turn = room.turns.setdefault(key.turn, {})
         old = turn.get(key.position)
         if old is not None:
-            room.by_tool[old.call.tool].pop(place)
-            room.by_fingerprint[old.fingerprint].pop(place)
-        turn[key.position] = row
-        room.by_tool.setdefault(row.call.tool, {})[place] = row
-        room.by_fingerprint.setdefault(row.fingerprint, {})[place] = row
+            self._undo.drop(room.by_tool[old.call.tool], place)
+            for index in _indexes(old):
+                self._undo.remove(room.by_mark[index], place)
+        self._undo.put(turn, key.position, row)
+        self._undo.put(room.by_tool.setdefault(row.call.tool, {}), place, row)
+        for index in _indexes(row):
+            self._undo.insert(room.by_mark.setdefault(index, []), place)
 
     def claimed(self, home: Home, place: Place) -> bool:
         """Whether the call was ever taken."""
@@ -189,9 +190,9 @@ class MemoryTables(MemoryApprovals):
         place = (row.key.turn, row.key.position)
         if place in claims or approval in self._spent:
             return False
-        claims.add(place)
+        self._undo.put(claims, place, None)
         if approval is not None:
-            self._spent.add(approval)
+            self._undo.put(self._spent, approval, None)
         return True
 
     # budgets
@@ -206,7 +207,8 @@ class MemoryTables(MemoryApprovals):
 
     def totals(self, changed: dict[Budget, Decimal]) -> None:
         """Keep new totals."""
-        self._totals.update(changed)
+        for budget, total in changed.items():
+            self._undo.put(self._totals, budget, total)
 
     def holds(self, home: Home, place: Place) -> bool:
         """Whether a call holds anything."""
@@ -214,7 +216,7 @@ class MemoryTables(MemoryApprovals):
 
     def hold(self, home: Home, place: Place, charges: tuple[Charge, ...]) -> None:
         """Keep what a call holds."""
-        self._rooms[home].charges[place] = charges
+        self._undo.put(self._rooms[home].charges, place, charges)
 
     def draws(self, home: Home, place: Place, *, sums_only: bool) -> tuple[Draw, ...]:
         """What a call holds."""
@@ -227,19 +229,15 @@ class MemoryTables(MemoryApprovals):
         """Forget what `draws` gives."""
         charges = self._rooms[home].charges
         kept = tuple(c for c in charges.get(place, ()) if not c.name.startswith(SUM)) if sums_only else ()
-        charges[place] = kept
+        self._undo.put(charges, place, kept)
 
     # audit
-
-    def check(self, event: Event) -> None:
-        """Seal the event for nothing: changes of approvals and budgets are not undone here."""
-        write(event, 0, 1, GENESIS, ("", ""))
 
     def append(self, event: Event) -> None:
         """Seal an event."""
         audit = self._audit
         prev = audit[-1][1] if audit else GENESIS
-        audit.append((prev, *write(event, 0, len(audit) + 1, prev, self._stamps.stamp(self.now))))
+        self._undo.append(audit, (prev, *write(event, 0, len(audit) + 1, prev, self._stamps.stamp(self.now))))
 
     def audit(self, after: int, limit: int | None) -> tuple[Sealed, ...]:
         """Records in order."""
@@ -248,6 +246,17 @@ class MemoryTables(MemoryApprovals):
         return tuple(
             Sealed(chain=0, seq=seq, prev=prev, hash=own, body=body) for seq, (prev, own, body) in enumerate(found, first + 1)
         )
+
+
+def _turn(mark: Mark) -> int:
+    return mark.turn
+
+
+def _indexes(row: CallRow) -> tuple[tuple[str, str, int | None], ...]:
+    """Where a row is found by its mark."""
+    if not row.mark or row.status not in LEDGER:
+        return ()
+    return (row.mark, row.status, None), (row.mark, row.status, row.run)
 
 
 def memory_store(*, clock: Callable[[], float]) -> LedgerStore:

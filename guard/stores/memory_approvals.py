@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from guard.core.model import Approval
 from guard.stores.approvals import LIVE, is_due
 from guard.stores.tables import Asked, Home, Place, Wanted
+from guard.stores.undo import Undo
 
 
 class MemoryApprovals:
@@ -11,9 +13,10 @@ class MemoryApprovals:
 
     def __init__(self) -> None:
         self.now = 0.0
+        self._undo = Undo()
         self._asked: dict[str, Asked] = {}
         self._about: dict[Home, list[str]] = {}
-        self._votes: list[tuple[str, str, str, str | None, float]] = []
+        self._votes: list[Approval] = []
 
     def asked(self, approval_id: str) -> Asked | None:
         """One approval."""
@@ -46,16 +49,16 @@ class MemoryApprovals:
     def open(self, asked: Asked) -> None:
         """Add an approval."""
         approval = asked.approval
-        self._asked[approval.id] = asked
-        self._about.setdefault((approval.tenant, approval.conversation), []).append(approval.id)
+        self._undo.put(self._asked, approval.id, asked)
+        self._undo.append(self._about.setdefault((approval.tenant, approval.conversation), []), approval.id)
 
     def close_asked(self, asked: Asked) -> None:
         """Keep a new status."""
-        self._asked[asked.approval.id] = asked
+        self._undo.put(self._asked, asked.approval.id, asked)
 
-    def vote(self, approval_id: str, status: str, by: str, reason: str | None) -> None:
+    def vote(self, approval: Approval) -> None:
         """Add a vote."""
-        self._votes.append((approval_id, status, by, reason, self.now))
+        self._undo.append(self._votes, approval)
 
 
 def _age(asked: Asked) -> tuple[float, int, int, str]:

@@ -64,9 +64,18 @@ def number(text: str) -> Decimal:
 
 
 @_whole
+def key(text: str, size: int) -> bytes:
+    """A stored secret of so many bytes."""
+    found = bytes.fromhex(text)
+    if len(found) != size:
+        raise ValueError("a secret of another size")
+    return found
+
+
+@_whole
 def talk_row(home: Home, columns: Columns) -> Talk:
     """Counters from the columns of `sql.TALK`."""
-    principal, turns, words, run, started, steps, tokens, cost, known, total_tokens, total_cost = columns
+    principal, turns, words, run, started, steps, tokens, cost, known, total_tokens, total_cost, total_known = columns
     return Talk(
         home=home,
         principal=principal,
@@ -80,13 +89,14 @@ def talk_row(home: Home, columns: Columns) -> Talk:
         known=bool(known),
         total_tokens=total_tokens,
         total_cost=None if total_cost is None else Decimal(total_cost),
+        total_known=bool(total_known),
     )
 
 
 def talk_columns(talk: Talk) -> Columns:
     """The columns of `sql.SAVE`, without the id."""
     counts = (talk.turns, talk.words, talk.run, talk.started, talk.steps, talk.tokens)
-    return *counts, _digits(talk.cost), talk.known, talk.total_tokens, _digits(talk.total_cost)
+    return *counts, _digits(talk.cost), talk.known, talk.total_tokens, _digits(talk.total_cost), talk.total_known
 
 
 def _digits(value: Decimal | None) -> str | None:
@@ -116,6 +126,7 @@ def call_columns(row: CallRow, conversation: str, payload: str) -> Columns:
         row.kind,
         row.call.tool if row.status in LEDGER else None,  # a refused call's tool is whatever the model wrote
         row.fingerprint,
+        row.mark,
         row.run,
         row.repeat,
         row.settled,
@@ -140,7 +151,7 @@ def _outcome_text(outcome: Outcome) -> str:
 @_whole
 def call_row(columns: Columns) -> CallRow:
     """A call from the columns of `sql.CALL`."""
-    turn, position, branch, name, status, kind, fingerprint, run, again, settled, at, approval, *rest = columns
+    turn, position, branch, name, status, kind, fingerprint, mark, run, again, settled, at, approval, *rest = columns
     owned, evidence, outcome, body, tenant, conversation, principal = rest
     call_id, tool, proposed, arguments, value, told = load(body)
     ref = ConversationRef(tenant=tenant, principal=principal, conversation=conversation, branch=branch)
@@ -150,6 +161,7 @@ def call_row(columns: Columns) -> CallRow:
         status=status,
         kind=kind,
         fingerprint=fingerprint,
+        mark=mark,
         arguments=arguments,
         owned=frozenset(load(owned)),
         evidence=tuple(Evidence(turn=a, position=b) for a, b in load(evidence)),
@@ -186,13 +198,18 @@ def _content(stored: Json) -> Content:
     return tuple(block if isinstance(block, str) else Image(data=block[0], media_type=block[1]) for block in stored)
 
 
-_DETAIL = ("tool", "definition", "kind", "origins", "show", "requester", "by", "by_self", "policy")
-_TUPLES = ("show", "by")
+_DETAIL = ("tool", "definition", "kind", "origins", "show", "requester", "by", "by_self", "policy", "decided_roles")
+_TUPLES = ("show", "by", "decided_roles")
 
 
 def approval_payload(approval: Approval) -> str:
     """The raw values of an approval: arguments, the provider's call id, the reason of the vote."""
     return dump([approval.arguments, approval.call_id, approval.reason])
+
+
+def approval_detail(approval: Approval) -> str:
+    """What of an approval needs no column of its own."""
+    return dump({name: getattr(approval, name) for name in _DETAIL})
 
 
 def approval_columns(asked: Asked, conversation: str, payload: str) -> Columns:
@@ -212,7 +229,7 @@ def approval_columns(asked: Asked, conversation: str, payload: str) -> Columns:
         approval.expires_at,
         approval.decided_at,
         approval.decided_by,
-        dump({name: getattr(approval, name) for name in _DETAIL}),
+        approval_detail(approval),
         payload,
     )
 

@@ -1,7 +1,8 @@
 """The schema: numbered steps that take a database from nothing to today, and the place where SQL dialects differ.
 
 A step is never changed once published; a later version adds one. Only `payloads` holds raw values (final arguments, results, proposals, the
-user's words, reasons of votes); every other table holds ids, digests, counters and redacted copies. Comes before `sqlite`.
+user's words, reasons of votes); every other table holds ids, digests, counters and redacted copies, and `keys` the file's own
+key for digests. Comes before `sqlite`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ _FIRST = (
         id TEXT PRIMARY KEY, tenant TEXT NOT NULL, conversation TEXT NOT NULL, principal TEXT NOT NULL,
         turns INTEGER NOT NULL, words INTEGER NOT NULL, run INTEGER NOT NULL, started DOUBLE PRECISION,
         steps INTEGER NOT NULL, tokens BIGINT NOT NULL, cost TEXT, known INTEGER NOT NULL,
-        total_tokens BIGINT NOT NULL, total_cost TEXT,
+        total_tokens BIGINT NOT NULL, total_cost TEXT, total_known INTEGER NOT NULL,
         UNIQUE (tenant, conversation))""",
     """CREATE TABLE words (
         conversation TEXT NOT NULL, number INTEGER NOT NULL, at DOUBLE PRECISION NOT NULL, payload TEXT NOT NULL,
@@ -22,14 +23,16 @@ _FIRST = (
         run INTEGER NOT NULL, at DOUBLE PRECISION NOT NULL,
         PRIMARY KEY (conversation, turn))""",
     """CREATE INDEX turns_name ON turns (conversation, name, branch, turn)""",
+    """CREATE INDEX turns_digest ON turns (conversation, name, branch, digest, turn)""",
     """CREATE TABLE calls (
         conversation TEXT NOT NULL, turn INTEGER NOT NULL, position INTEGER NOT NULL, branch TEXT NOT NULL, name TEXT NOT NULL,
-        status TEXT NOT NULL, kind TEXT NOT NULL, tool TEXT, fingerprint TEXT NOT NULL, run INTEGER NOT NULL,
+        status TEXT NOT NULL, kind TEXT NOT NULL, tool TEXT, fingerprint TEXT NOT NULL, mark TEXT NOT NULL, run INTEGER NOT NULL,
         again INTEGER NOT NULL, settled INTEGER NOT NULL, at DOUBLE PRECISION NOT NULL, approval TEXT,
         owned TEXT NOT NULL, evidence TEXT NOT NULL, outcome TEXT, payload TEXT NOT NULL,
         PRIMARY KEY (conversation, turn, position))""",
     """CREATE INDEX calls_tool ON calls (conversation, tool, turn, position) WHERE tool IS NOT NULL""",
-    """CREATE INDEX calls_fingerprint ON calls (conversation, fingerprint, turn, position)""",
+    """CREATE INDEX calls_mark ON calls (conversation, mark, status, turn, position) WHERE mark <> ''""",
+    """CREATE INDEX calls_mark_run ON calls (conversation, mark, status, run, turn, position) WHERE mark <> ''""",
     """CREATE TABLE claims (
         conversation TEXT NOT NULL, turn INTEGER NOT NULL, position INTEGER NOT NULL, fingerprint TEXT NOT NULL,
         approval TEXT UNIQUE, at DOUBLE PRECISION NOT NULL,
@@ -47,8 +50,8 @@ _FIRST = (
     """CREATE INDEX approvals_fingerprint ON approvals (conversation, fingerprint)""",
     """CREATE INDEX approvals_status ON approvals (status, expires_at)""",
     """CREATE TABLE votes (
-        approval TEXT NOT NULL, number INTEGER NOT NULL, status TEXT NOT NULL, voter TEXT NOT NULL, at DOUBLE PRECISION NOT NULL,
-        payload TEXT NOT NULL,
+        approval TEXT NOT NULL, number INTEGER NOT NULL, status TEXT NOT NULL, voter TEXT NOT NULL, roles TEXT NOT NULL,
+        at DOUBLE PRECISION NOT NULL, payload TEXT NOT NULL,
         PRIMARY KEY (approval, number))""",
     """CREATE TABLE audit (
         chain INTEGER NOT NULL, seq INTEGER NOT NULL, prev TEXT NOT NULL, hash TEXT NOT NULL, body TEXT NOT NULL,
@@ -64,6 +67,11 @@ HAS_VERSION = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name 
 CREATE_VERSION = "CREATE TABLE schema_version (version INTEGER NOT NULL)"
 READ_VERSION = "SELECT MAX(version) FROM schema_version"
 WRITE_VERSION = "INSERT INTO schema_version (version) VALUES (?)"
+
+KEY_BYTES = 32
+CREATE_KEY = "CREATE TABLE keys (body TEXT NOT NULL)"
+READ_KEY = "SELECT body FROM keys"
+WRITE_KEY = "INSERT INTO keys (body) VALUES (?)"
 
 BEGIN_READ = "BEGIN"
 BEGIN_WRITE = "BEGIN IMMEDIATE"

@@ -5,26 +5,36 @@ from __future__ import annotations
 OWNER = "SELECT principal FROM conversations WHERE id = ?"
 CREATE = (
     "INSERT INTO conversations (id, tenant, conversation, principal, turns, words, run, started, steps, tokens, cost, known,"
-    " total_tokens, total_cost) VALUES (?, ?, ?, ?, 0, 0, 0, NULL, 0, 0, '0', 1, 0, '0')"
+    " total_tokens, total_cost, total_known) VALUES (?, ?, ?, ?, 0, 0, 0, NULL, 0, 0, '0', 1, 0, '0', 1)"
 )
-TALK = "SELECT principal, turns, words, run, started, steps, tokens, cost, known, total_tokens, total_cost FROM conversations WHERE id = ?"
+TALK = (
+    "SELECT principal, turns, words, run, started, steps, tokens, cost, known, total_tokens, total_cost, total_known"
+    " FROM conversations WHERE id = ?"
+)
 SAVE = (
     "UPDATE conversations SET turns = ?, words = ?, run = ?, started = ?, steps = ?, tokens = ?, cost = ?, known = ?,"
-    " total_tokens = ?, total_cost = ? WHERE id = ?"
+    " total_tokens = ?, total_cost = ?, total_known = ? WHERE id = ?"
 )
 SAY = "INSERT INTO words (conversation, number, at, payload) VALUES (?, ?, ?, ?)"
 WORDS = "SELECT p.body FROM words w JOIN payloads p ON p.id = w.payload WHERE w.conversation = ? ORDER BY w.number"
 
-NEWEST = "SELECT turn, digest, run FROM turns WHERE conversation = ? AND name = '' AND branch = ? ORDER BY turn DESC LIMIT 1"
-KEYED = "SELECT turn, digest, run FROM turns WHERE conversation = ? AND name = ? LIMIT 1"
-COUNT = "SELECT COUNT(*) FROM turns WHERE conversation = ? AND name = '' AND branch = ?"
+_MARK = "SELECT turn, digest, run, at FROM turns"
+_COUNT = "SELECT COUNT(*) FROM turns"
+_BRANCH = " WHERE conversation = ? AND name = '' AND branch = ?"
+_LAST = " ORDER BY turn DESC LIMIT 1"
+NEWEST = _MARK + _BRANCH + _LAST
+NEWEST_DIGEST = _MARK + _BRANCH + " AND digest = ?" + _LAST
+KEYED = _MARK + " WHERE conversation = ? AND name = ? LIMIT 1"
+OPENED = _MARK + " WHERE conversation = ? AND turn > ? ORDER BY turn"
+COUNT = _COUNT + _BRANCH
 COUNT_DIGEST = COUNT + " AND digest = ?"
+COUNT_BEFORE = COUNT + " AND turn < ?"
 NUMBER = "INSERT INTO turns (conversation, turn, branch, name, digest, run, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 PAYLOAD = "INSERT INTO payloads (id, kind, body) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body"
 
 _CALL = (
-    "SELECT c.turn, c.position, c.branch, c.name, c.status, c.kind, c.fingerprint, c.run, c.again, c.settled, c.at, c.approval,"
+    "SELECT c.turn, c.position, c.branch, c.name, c.status, c.kind, c.fingerprint, c.mark, c.run, c.again, c.settled, c.at, c.approval,"
     " c.owned, c.evidence, c.outcome, p.body, t.tenant, t.conversation, t.principal"
     " FROM calls c JOIN payloads p ON p.id = c.payload JOIN conversations t ON t.id = c.conversation WHERE c.conversation = ?"
 )
@@ -33,13 +43,15 @@ CALL = _CALL + " AND c.turn = ? AND c.position = ?"
 CALLS = _CALL + _IN_ORDER
 CALLS_OF_TURN = _CALL + " AND c.turn = ?" + _IN_ORDER
 CALLS_OF_TOOL = _CALL + " AND c.tool = ? AND c.turn < ?" + _IN_ORDER
-_ALIKE = _CALL + " AND c.fingerprint = ? AND c.status IN ({marks})"
-_NEWEST_FIRST = " ORDER BY c.turn DESC, c.position DESC LIMIT 1"
+_ALIKE = "SELECT turn, position FROM calls WHERE conversation = ? AND mark = ? AND mark <> '' AND status = ?"
+_NEWEST_FIRST = " ORDER BY turn DESC, position DESC LIMIT 1"
+ALIKE = _ALIKE + _NEWEST_FIRST
+ALIKE_IN_RUN = _ALIKE + " AND run = ?" + _NEWEST_FIRST
 PUT = (
-    "INSERT INTO calls (conversation, turn, position, branch, name, status, kind, tool, fingerprint, run, again, settled, at, approval,"
-    " owned, evidence, outcome, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO calls (conversation, turn, position, branch, name, status, kind, tool, fingerprint, mark, run, again, settled, at,"
+    " approval, owned, evidence, outcome, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (conversation, turn, position) DO UPDATE SET branch = excluded.branch, name = excluded.name,"
-    " status = excluded.status, kind = excluded.kind, tool = excluded.tool, fingerprint = excluded.fingerprint,"
+    " status = excluded.status, kind = excluded.kind, tool = excluded.tool, fingerprint = excluded.fingerprint, mark = excluded.mark,"
     " run = excluded.run, again = excluded.again, settled = excluded.settled, at = excluded.at, approval = excluded.approval,"
     " owned = excluded.owned, evidence = excluded.evidence, outcome = excluded.outcome"
 )
@@ -69,9 +81,9 @@ OPEN = (
     "INSERT INTO approvals (id, conversation, fingerprint, status, run, decided_run, branch, turn, position, requested_at, expires_at,"
     " decided_at, decided_by, detail, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-CLOSE_ASKED = "UPDATE approvals SET status = ?, decided_run = ?, decided_at = ?, decided_by = ? WHERE id = ?"
+CLOSE_ASKED = "UPDATE approvals SET status = ?, decided_run = ?, decided_at = ?, decided_by = ?, detail = ? WHERE id = ?"
 VOTES = "SELECT COUNT(*) FROM votes WHERE approval = ?"
-VOTE = "INSERT INTO votes (approval, number, status, voter, at, payload) VALUES (?, ?, ?, ?, ?, ?)"
+VOTE = "INSERT INTO votes (approval, number, status, voter, roles, at, payload) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 HEAD = "SELECT seq, hash FROM audit WHERE chain = ? ORDER BY seq DESC LIMIT 1"
 APPEND = "INSERT INTO audit (chain, seq, prev, hash, body) VALUES (?, ?, ?, ?, ?)"
@@ -83,11 +95,6 @@ _CONDITIONS = {
     "status": "a.status = ?",
     "due": _LIVE + " AND a.expires_at <= ?",
 }
-
-
-def alike(statuses: int, *, run: bool) -> str:
-    """The newest call with a fingerprint in one of so many statuses, and in one run when `run`."""
-    return _ALIKE.format(marks=", ".join("?" * statuses)) + (" AND c.run = ?" if run else "") + _NEWEST_FIRST
 
 
 def listed(fields: tuple[str, ...]) -> str:

@@ -8,44 +8,20 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from decimal import Decimal
-from types import TracebackType
 
 from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Charge, Event, Sealed
 from guard.core.values import digest
-from guard.stores import rows, sql
+from guard.stores import rows, schema, sql
 from guard.stores.chain import GENESIS, write
-from guard.stores.database import Database, Transaction
+from guard.stores.database import Database
 from guard.stores.ledger import LedgerStore
 from guard.stores.sqlite_approvals import SqliteApprovals, name_of
 from guard.stores.stamp import Stamps
-from guard.stores.tables import SUM, ZERO, Budget, Draw, Home, Mark, Place, Tables, Talk
+from guard.stores.tables import SUM, ZERO, Budget, Draw, Home, Mark, Place, T, Tables, Talk
 
 _ALL = -1  # LIMIT of no limit
-
-
-class _Scope:
-    """One transaction of the tables."""
-
-    __slots__ = ("_tables", "_transaction")
-
-    def __init__(self, tables: SqliteTables, *, writes: bool) -> None:
-        self._tables = tables
-        self._transaction = Transaction(tables.database, writes=writes)
-
-    def __enter__(self) -> Tables:
-        connection = self._transaction.__enter__()
-        try:
-            self._tables.begin(connection)
-        except BaseException as error:
-            self._transaction.__exit__(type(error), error, None)
-            raise
-        return self._tables
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._transaction.__exit__(kind, error, trace)
 
 
 class SqliteTables(SqliteApprovals):
@@ -59,22 +35,34 @@ class SqliteTables(SqliteApprovals):
         self._stamps = Stamps()
         self.database = Database(path, busy=busy)
         self.database.forked = self._renew
+        try:
+            self.secret = self.read(lambda _: self._secret())
+        except BaseException:
+            self.close()
+            raise
 
     def _renew(self) -> None:
         self._stamps = Stamps()
 
-    def begin(self, connection: sqlite3.Connection) -> None:
-        """Use `connection` for the transaction that begins now."""
-        self.connection = connection
-        self.now = self.clock()
+    def _secret(self) -> bytes:
+        found = self.one(schema.READ_KEY)
+        return rows.key(None if found is None else found[0], schema.KEY_BYTES)
 
-    def read(self) -> AbstractContextManager[Tables]:
+    def read(self, work: Callable[[Tables], T]) -> T:
         """A transaction that sees one state of the file."""
-        return _Scope(self, writes=False)
+        return self._transact(work, writes=False)
 
-    def write(self) -> AbstractContextManager[Tables]:
+    def write(self, work: Callable[[Tables], T]) -> T:
         """A transaction that is the only writer."""
-        return _Scope(self, writes=True)
+        return self._transact(work, writes=True)
+
+    def _transact(self, work: Callable[[Tables], T], *, writes: bool) -> T:
+        def begun(connection: sqlite3.Connection) -> T:
+            self.connection = connection
+            self.now = self.clock()
+            return work(self)
+
+        return self.database.transact(begun, writes=writes)
 
     def close(self) -> None:
         """Close the file."""
@@ -110,9 +98,10 @@ class SqliteTables(SqliteApprovals):
         """Everything that the user said."""
         return tuple(rows.load(body) for (body,) in self.all(sql.WORDS, (name_of(home),)))
 
-    def newest(self, home: Home, branch: str) -> Mark | None:
+    def newest(self, home: Home, branch: str, digest: str | None = None) -> Mark | None:
         """The newest turn of a branch."""
-        return _mark(self.one(sql.NEWEST, name_of(home), branch))
+        values = (name_of(home), branch)
+        return _mark(self.one(sql.NEWEST, *values) if digest is None else self.one(sql.NEWEST_DIGEST, *values, digest))
 
     def keyed(self, home: Home, key: str) -> Mark | None:
         """The turn of a key."""
@@ -124,9 +113,17 @@ class SqliteTables(SqliteApprovals):
         row = self.one(sql.COUNT, *values) if digest is None else self.one(sql.COUNT_DIGEST, *values, digest)
         return int(row[0])
 
+    def before(self, home: Home, branch: str, turn: int) -> int:
+        """How many turns a branch has before this one."""
+        return int(self.one(sql.COUNT_BEFORE, name_of(home), branch, turn)[0])
+
+    def opened(self, home: Home, after: int) -> tuple[Mark, ...]:
+        """The turns after this one."""
+        return tuple(Mark(*row) for row in self.all(sql.OPENED, (name_of(home), after)))
+
     def number(self, home: Home, branch: str, key: str, mark: Mark) -> None:
         """Keep a new turn."""
-        self.run(sql.NUMBER, name_of(home), mark.turn, branch, key, mark.digest, mark.run, self.now)
+        self.run(sql.NUMBER, name_of(home), mark.turn, branch, key, mark.digest, mark.run, mark.at)
 
     # calls
 
@@ -148,11 +145,12 @@ class SqliteTables(SqliteApprovals):
         calls = map(rows.call_row, sorted(found, key=lambda row: (row[0], row[1])))
         return tuple(row for row in calls if row.status in statuses)
 
-    def alike(self, home: Home, fingerprint: str, statuses: frozenset[str], *, run: int | None = None) -> CallRow | None:
-        """The newest call with this fingerprint."""
-        values = [name_of(home), fingerprint, *sorted(statuses), *(() if run is None else (run,))]
-        found = self.one(sql.alike(len(statuses), run=run is not None), *values)
-        return None if found is None else rows.call_row(found)
+    def alike(self, home: Home, mark: str, statuses: frozenset[str], *, run: int | None = None) -> CallRow | None:
+        """The newest call with this mark."""
+        statement, values = (sql.ALIKE, ()) if run is None else (sql.ALIKE_IN_RUN, (run,))
+        found = [self.one(statement, name_of(home), mark, status, *values) for status in statuses]
+        newest = max((place for place in found if place is not None), default=None)
+        return None if newest is None else self.row(home, newest)
 
     def put(self, row: CallRow) -> None:
         """Add or replace a call."""
@@ -212,9 +210,6 @@ class SqliteTables(SqliteApprovals):
 
     # audit
 
-    def check(self, event: Event) -> None:
-        """A transaction is undone whole; nothing to check."""
-
     def append(self, event: Event) -> None:
         """Seal an event behind the newest record. The write lock is held, so nobody else can."""
         head = self.one(sql.HEAD, 0)
@@ -228,7 +223,7 @@ class SqliteTables(SqliteApprovals):
         return tuple(Sealed(chain=c, seq=s, prev=p, hash=h, body=b) for c, s, p, h, b in found)
 
 
-def _mark(row: tuple[int, str, int] | None) -> Mark | None:
+def _mark(row: tuple[int, str, int, float] | None) -> Mark | None:
     return None if row is None else Mark(*row)
 
 

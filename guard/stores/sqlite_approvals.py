@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from guard.core.model import Approval
 from guard.core.values import digest
 from guard.stores import rows, sql
 from guard.stores.tables import Asked, Home, Place, Wanted
@@ -85,11 +86,16 @@ class SqliteApprovals(Statements):
     def close_asked(self, asked: Asked) -> None:
         """Keep a new status."""
         approval = asked.approval
-        self.run(sql.CLOSE_ASKED, approval.status, asked.decided_run, approval.decided_at, approval.decided_by, approval.id)
+        detail = rows.approval_detail(approval)
+        self.run(
+            sql.CLOSE_ASKED, approval.status, asked.decided_run, approval.decided_at, approval.decided_by, detail, approval.id
+        )
         self.payload(f"approval:{approval.id}", "approval", rows.approval_payload(approval))
 
-    def vote(self, approval_id: str, status: str, by: str, reason: str | None) -> None:
+    def vote(self, approval: Approval) -> None:
         """Add a vote."""
-        number = self.one(sql.VOTES, approval_id)[0] + 1
-        payload = self.payload(f"vote:{approval_id}:{number}", "vote", rows.dump(reason))
-        self.run(sql.VOTE, approval_id, number, status, by, self.now, payload)
+        name = approval.id
+        number = self.one(sql.VOTES, name)[0] + 1
+        payload = self.payload(f"vote:{name}:{number}", "vote", rows.dump(approval.reason))
+        roles = rows.dump(approval.decided_roles)
+        self.run(sql.VOTE, name, number, approval.status, approval.decided_by, roles, self.now, payload)

@@ -49,8 +49,8 @@ class Stamps:
                 value = milliseconds << _RANDOM | int.from_bytes(os.urandom(9))  # 72 random bits: room to count
         self._last = value
         if value >> _LOW_BITS != self._high:
-            self._high = value >> _LOW_BITS
-            digits = f"{self._high:015x}"
+            digits = f"{value >> _LOW_BITS:015x}"
             self._head = f"{digits[:8]}-{digits[8:12]}-7{digits[12:]}-"
+            self._high = value >> _LOW_BITS
         low = f"{value & _LOW | _VARIANT:016x}"
         return self._text, f"{self._head}{low[:4]}-{low[4:]}"

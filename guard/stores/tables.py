@@ -6,16 +6,16 @@ and `claims`. No rule lives here. Comes after the ports and before every impleme
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Underflow
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from guard.core.model import Approval, ConversationRef
 from guard.core.ports import CallRow, Charge, Event, Sealed
 from guard.errors import ConversationError
 
+T = TypeVar("T")
 Home: TypeAlias = tuple[str, str]
 """Which conversation: (tenant, conversation)."""
 Place: TypeAlias = tuple[int, int]
@@ -48,15 +48,17 @@ class Talk:
     known: bool = True
     total_tokens: int = 0
     total_cost: Decimal | None = ZERO
+    total_known: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One numbered turn: its number, the digest of its calls, and the run in which it was opened."""
+    """One numbered turn: its number, the digest of its calls, and the run and time in which it was opened."""
 
     turn: int
     digest: str
     run: int
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +92,14 @@ class Tables(Protocol):
     """One place that keeps data. Everything but `read`, `write`, `clock` and `close` is called inside a transaction only."""
 
     blocking: bool
+    secret: bytes  # 32 random bytes, made with the tables
     now: float  # the time of the running transaction
 
-    def read(self) -> AbstractContextManager[Tables]:
-        """Begin a transaction that only reads."""
+    def read(self, work: Callable[[Tables], T]) -> T:
+        """What `work` gives, in a transaction that only reads."""
 
-    def write(self) -> AbstractContextManager[Tables]:
-        """Begin a transaction that may write: durable when it is left, undone when it is left by an exception."""
+    def write(self, work: Callable[[Tables], T]) -> T:
+        """What `work` gives, in a transaction that may write: durable when it returns, undone when it ends by any exception."""
 
     def clock(self) -> float:
         """Seconds since the epoch."""
@@ -123,14 +126,20 @@ class Tables(Protocol):
     def words(self, home: Home) -> tuple[str, ...]:
         """Everything that the user said, oldest first."""
 
-    def newest(self, home: Home, branch: str) -> Mark | None:
-        """The newest turn of a branch, turns with a key of their own left out."""
+    def newest(self, home: Home, branch: str, digest: str | None = None) -> Mark | None:
+        """The newest turn of a branch (with this digest), turns with a key of their own left out."""
 
     def keyed(self, home: Home, key: str) -> Mark | None:
         """The turn that belongs to a key of the host."""
 
     def count(self, home: Home, branch: str, digest: str | None) -> int:
         """How many turns without a key a branch has, with this digest or at all."""
+
+    def before(self, home: Home, branch: str, turn: int) -> int:
+        """How many turns without a key a branch has before this one."""
+
+    def opened(self, home: Home, after: int) -> tuple[Mark, ...]:
+        """The turns after this one, of all branches and with or without a key, in order."""
 
     def number(self, home: Home, branch: str, key: str, mark: Mark) -> None:
         """Keep a new turn."""
@@ -145,8 +154,8 @@ class Tables(Protocol):
     def ledger(self, home: Home, tools: frozenset[str], before: int, statuses: frozenset[str]) -> tuple[CallRow, ...]:
         """The calls of these tools in turns before `before`, in order."""
 
-    def alike(self, home: Home, fingerprint: str, statuses: frozenset[str], *, run: int | None = None) -> CallRow | None:
-        """The newest call with this fingerprint in one of these statuses (and in this run)."""
+    def alike(self, home: Home, mark: str, statuses: frozenset[str], *, run: int | None = None) -> CallRow | None:
+        """The newest call with this mark in one of these of LEDGER's statuses (and in this run); none for an empty mark."""
 
     def put(self, row: CallRow) -> None:
         """Add or replace a call."""
@@ -201,13 +210,10 @@ class Tables(Protocol):
     def close_asked(self, asked: Asked) -> None:
         """Keep an approval's new status."""
 
-    def vote(self, approval_id: str, status: str, by: str, reason: str | None) -> None:
-        """Add a vote; votes are never changed."""
+    def vote(self, approval: Approval) -> None:
+        """Add the vote that decided this approval; votes are never changed."""
 
     # audit
-    def check(self, event: Event) -> None:
-        """Raise what `append` would raise, in tables whose transactions cannot undo everything."""
-
     def append(self, event: Event) -> None:
         """Seal an event behind the newest record."""
 

@@ -5,10 +5,10 @@ Shared by every store; may only ask the tables. Comes after `tables` and before 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from decimal import Decimal
 
-from guard.core.model import ConversationRef, Usage
+from guard.core.model import Approval, ConversationRef, Usage
 from guard.core.ports import Again, CallRow, Event, Opened, OpenTurn
 from guard.stores.tables import EXACT, ZERO, Asked, Home, Mark, Tables, Talk, own
 
@@ -51,6 +51,7 @@ def open_turn(tables: Tables, command: OpenTurn) -> Opened:
         tokens_known=talk.known,
         total_tokens=talk.total_tokens,
         total_cost=talk.total_cost,
+        total_known=talk.total_known,
     )
 
 
@@ -59,11 +60,26 @@ def _recognise(tables: Tables, command: OpenTurn, talk: Talk) -> tuple[Again, Ma
         mark = tables.keyed(talk.home, command.key)
         return (Again.NEW if mark is None else Again.AGAIN), mark
     mark = tables.newest(talk.home, command.ref.branch)
-    if mark is None or mark.digest != command.digest:
-        return Again.NEW, mark
+    if mark is None:
+        return Again.NEW, None
+    if mark.digest != command.digest:
+        return _older(tables, talk.home, command)
     if command.answered is None:
         return (Again.NEW if mark.run != talk.run else Again.UNSURE), mark
     return _compare(tables, talk.home, command, command.answered), mark
+
+
+def _older(tables: Tables, home: Home, command: OpenTurn) -> tuple[Again, Mark | None]:
+    """Whether an older turn is handled again, with the history of its time: a reply that was delivered twice, or rolled back to.
+
+    A history that is not the one of that time may as well be cut off at its front, and then the calls may be meant anew.
+    """
+    branch, answered = command.ref.branch, command.answered
+    mark = None if answered is None else tables.newest(home, branch, command.digest)
+    if mark is None or answered is None or answered >= tables.count(home, branch, command.digest):
+        return Again.NEW, None
+    of_its_time = command.answered_all in (None, tables.before(home, branch, mark.turn))
+    return (Again.AGAIN if of_its_time else Again.UNSURE), mark
 
 
 def _compare(tables: Tables, home: Home, command: OpenTurn, answered: int) -> Again:
@@ -83,7 +99,7 @@ def _number(tables: Tables, command: OpenTurn, talk: Talk) -> Mark:
     if talk.started is None:
         talk.started = tables.now
     _add_usage(talk, command.usage)
-    mark = Mark(talk.turns, command.digest, talk.run)
+    mark = Mark(talk.turns, command.digest, talk.run, tables.now)
     tables.number(talk.home, command.ref.branch, command.key, mark)
     tables.save(talk)
     return mark
@@ -94,6 +110,7 @@ def _add_usage(talk: Talk, usage: Usage) -> None:
     talk.tokens += tokens
     talk.total_tokens += tokens
     talk.known = talk.known and usage.known
+    talk.total_known = talk.total_known and usage.known
     talk.cost = _plus(talk.cost, usage.cost)
     talk.total_cost = _plus(talk.total_cost, usage.cost)
 
@@ -111,13 +128,14 @@ def _seconds(tables: Tables, talk: Talk) -> float:
     """How long the run has lasted, the time in which it waited for people left out."""
     started = tables.now if talk.started is None else talk.started
     waits = tables.asked_in(talk.home, talk.run)
-    waited = waiting(waits, since=started, now=tables.now) if waits else 0.0
+    waited = _waited(tables, talk.home, waits, since=started) if waits else 0.0
     return max(0.0, tables.now - started - waited)
 
 
-def waiting(asked: Iterable[Asked], *, since: float, now: float) -> float:
-    """Seconds between `since` and `now` in which at least one of these approvals was undecided."""
-    spans = sorted((max(a.approval.requested_at, since), _end(a, now)) for a in asked)
+def _waited(tables: Tables, home: Home, waits: Sequence[Asked], *, since: float) -> float:
+    """Seconds since `since` in which the conversation stood still because at least one of these approvals was undecided."""
+    opened = tables.opened(home, min(asked.approval.turn for asked in waits))
+    spans = sorted((max(asked.approval.requested_at, since), _end(asked.approval, opened, tables.now)) for asked in waits)
     total, reached = 0.0, since
     for begin, end in spans:
         begin = max(begin, reached)  # noqa: PLW2901 - the part that an earlier span has not covered
@@ -127,6 +145,8 @@ def waiting(asked: Iterable[Asked], *, since: float, now: float) -> float:
     return total
 
 
-def _end(asked: Asked, now: float) -> float:
-    decided = asked.approval.decided_at
-    return min(now, asked.approval.expires_at if decided is None else decided)
+def _end(approval: Approval, opened: Sequence[Mark], now: float) -> float:
+    """When the wait ended: somebody decided, nobody could any more, or the conversation went on without waiting."""
+    ends = approval.expires_at if approval.decided_at is None else approval.decided_at
+    later = (mark.at for mark in opened if mark.turn > approval.turn and mark.at >= approval.requested_at)
+    return min(now, ends, next(later, now))

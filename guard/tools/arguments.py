@@ -171,12 +171,11 @@ def _careful(signature: Signature) -> Accepts:
 
     def accepts(arguments: JsonObject) -> tuple[Issue, ...]:
         try:
-            converted = validate(arguments)
+            found = unfaithful(arguments, validate(arguments))
         except ValidationError as error:
             return tuple(_told(item) for item in error.errors(include_url=False, include_input=False, include_context=False))
         except Exception:  # noqa: BLE001 - a validator of the host's that breaks must refuse, and its text stays inside
             return (Issue(path="", rule="signature", message="the tool's own validation could not be carried out"),)
-        found = unfaithful(arguments, converted)
         if signature.open and IDEMPOTENCY in arguments:
             return (_unknown(IDEMPOTENCY),)
         return () if found is None else (Issue(path=found.path, rule=found.rule, message=found.message),)

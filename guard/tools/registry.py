@@ -27,6 +27,9 @@ class RegisteredTool:
     `schema` is None when an annotation cannot be told in JSON Schema (`trouble` says which): the policy must then give one. `parameters`
     are the names that arguments may have, None when the function takes any (`**kwargs`). `accepts` judges arguments that fit the schema by
     the signature's own types; it never raises. `run(arguments, idempotency_key)` converts and calls, and returns a coroutine when `is_async`.
+
+    What the function takes for an argument that is left out stands in `schema` as `default`. `silent` are the parameters that may be left
+    out although `schema` does not say what the function then takes: nobody can judge or show that value.
     """
 
     name: str
@@ -38,6 +41,7 @@ class RegisteredTool:
     run: Callable[[JsonObject, str], Any]
     is_async: bool
     trouble: str = ""
+    silent: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +160,7 @@ def _build(function: Callable[..., Any], given: str | None) -> RegisteredTool:
         run=run,
         is_async=_is_async(function, inner),
         trouble=signature.trouble,
+        silent=signature.silent(schema),
     )
 
 

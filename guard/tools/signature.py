@@ -21,8 +21,9 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticSerializationError, PydanticUndefined, core_schema
 from typing_extensions import TypedDict
 
-from guard.core.values import Json, JsonObject
+from guard.core.values import JsonObject
 from guard.errors import GuardError
+from guard.tools.defaults import default_of
 
 IDEMPOTENCY = "idempotency_key"
 """The parameter that the guard fills: never in a schema, never from the model."""
@@ -49,6 +50,12 @@ class Signature:
     schema: JsonObject | None = None
     trouble: str = ""
     parameters: frozenset[str] = field(default_factory=frozenset)
+
+    def silent(self, schema: JsonObject | None) -> frozenset[str]:
+        """Parameters whose default the function fills in and `schema` does not tell."""
+        shapes = (schema or {}).get("properties", {})
+        optional = (parameter.name for parameter in self.listed if parameter.default is not PydanticUndefined)
+        return frozenset(name for name in optional if "default" not in shapes.get(name, {}))
 
 
 def read_signature(function: Callable[..., Any], inner: Callable[..., Any], name: str) -> Signature:
@@ -101,6 +108,12 @@ def _parameter(parameter: inspect.Parameter, inner: Callable[..., Any], name: st
     empty = parameter.empty
     annotation = Any if parameter.annotation is empty else _resolve(parameter, inner, name)
     default = PydanticUndefined if parameter.default is empty else parameter.default
+    fields = [item for item in (default, *getattr(annotation, "__metadata__", ())) if isinstance(item, FieldInfo)]
+    if any(alias not in (None, parameter.name) for item in fields for alias in (item.alias, item.validation_alias)):
+        raise GuardError(
+            f"tool {name}: parameter {parameter.name} has an alias, and aliases are not supported; "
+            "give the parameter the name that the model uses"
+        )
     if isinstance(default, FieldInfo):
         return Parameter(
             name=parameter.name,
@@ -178,31 +191,9 @@ def _schema(adapter: TypeAdapter[Any], listed: list[Parameter], *, takes_any: bo
 
 def _put_default(shape: JsonObject, parameter: Parameter) -> None:
     shape.pop("default", None)
-    if parameter.default is PydanticUndefined:
-        return
-    told = _json_default(parameter)
+    told = default_of(parameter.annotation, parameter.default)
     if told is not PydanticUndefined:
         shape["default"] = told
-
-
-def _json_default(parameter: Parameter) -> Json:
-    """The default as JSON, or PydanticUndefined where the text of a schema could not say it exactly: Python then fills it in."""
-    value = parameter.default
-    if isinstance(value, Decimal):
-        close = float(value)
-        return close if Decimal(repr(close)) == value else PydanticUndefined
-    if value is None or isinstance(value, str | bool | int):
-        return value if type(value) in (str, bool, int, type(None)) else getattr(value, "value", PydanticUndefined)
-    if isinstance(value, float):
-        return value if value - value == 0 else PydanticUndefined
-    return _dumped(parameter)
-
-
-def _dumped(parameter: Parameter) -> Json:
-    try:
-        return TypeAdapter(parameter.annotation).dump_python(parameter.default, mode="json", warnings="error")
-    except Exception:  # noqa: BLE001 - a default that JSON cannot say stays Python's business
-        return PydanticUndefined
 
 
 def bounds_of(shape: Mapping[str, Any]) -> bool:

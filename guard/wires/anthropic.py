@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from json import loads
 
 from guard.core.model import Block, Image, Outcome, ToolCall
 from guard.core.rules import Tool
 from guard.core.values import Json, JsonObject, copy, encode
 from guard.errors import WireError
 from guard.wires import history as pairing
-from guard.wires.common import Reply, checked, given_id, legal, legal_ids, schema, seed_of, unique_ids, usage_of
-from guard.wires.plain import UNREADABLE, arguments_of, is_json, look, plain, sendable, shallow, whole
+from guard.wires.common import Reply, checked, complete, given_id, legal, legal_ids, schema, seed_of, unique_ids, usage_of
+from guard.wires.plain import UNREADABLE, apart, arguments_of, look, plain, read_json, sendable, shallow, whole
 from guard.wires.texts import blocks_of, follow_up_blocks, text_of, user_text
 
 MOST_NAME = 128
-_CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
+_CUT = ("max_tokens", "model_context_window_exceeded")
+_WHOLE = frozenset({"end_turn", "tool_use", "stop_sequence", "pause_turn"})
 _TOKENS_IN = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _THINKING = frozenset({"thinking", "redacted_thinking"})
 _NO_TEXT: JsonObject = {"type": "text", "text": "(no text)"}
@@ -40,11 +40,10 @@ class Anthropic:
         calls, ids = _calls(message, turn_hint)
         store = _store(message, calls)
         stop = look(reply, "stop_reason")
-        cut = stop in _CUT or (stop == "refusal" and bool(calls))
         return Reply(
             message=message,
             calls=calls,
-            truncated=cut,
+            truncated=stop in _CUT or (bool(calls) and not complete(stop, _WHOLE)),
             usage=usage_of(reply, _TOKENS_IN, "output_tokens"),
             ids=ids,
             store=store,
@@ -88,19 +87,23 @@ class Anthropic:
     def close(
         self, history: Sequence[object], index: int, reply: Reply, outcomes_by_position: Mapping[int, Outcome]
     ) -> list[JsonObject]:
-        """See Wire. All results stand in one user message, before what else the first message with results says."""
-        messages = self.dump(history)
-        after = pairing.span(messages, index)
-        found = [block for at in after for block in _results_in(messages[at])]
+        """See Wire."""
+        return pairing.close(self, history, index, reply, outcomes_by_position)
+
+    def close_all(self, history: Sequence[object], outcomes_of: Callable[[Reply], Mapping[int, Outcome]]) -> list[JsonObject]:
+        """See Wire."""
+        return pairing.close_all(self, history, outcomes_of)
+
+    def closed(self, reply: Reply, after: Sequence[JsonObject], outcomes: Mapping[int, Outcome]) -> list[JsonObject]:
+        """See guard.wires.history.Closing. All results stand in one user message, before what else the first with results says."""
+        found = [block for message in after for block in _results_in(message)]
         positions = pairing.match(reply, [given_id(block.get("tool_use_id")) for block in found])
         results = {
             at: {**block, "tool_use_id": reply.kept[at].id} for at, block in zip(positions, found, strict=True) if at is not None
         }
-        for at, outcome in pairing.missing(reply, results, outcomes_by_position).items():
+        for at, outcome in pairing.missing(reply, results, outcomes).items():
             results[at] = _result(reply, at, outcome)
-        blocks = [results[at] for at in sorted(results)]
-        body = _merged([messages[at] for at in after], blocks)
-        return [*messages[:index], self.stored(reply), *body, *messages[after.stop :]]
+        return [self.stored(reply), *_merged(after, [results[at] for at in sorted(results)])]
 
     def dump(self, messages: Sequence[object]) -> list[JsonObject]:
         """See Wire."""
@@ -132,12 +135,17 @@ def _assistant(reply: object) -> JsonObject:
 
 
 def _block(item: object) -> JsonObject:
-    """One content block. What a model nests too deeply must not cost its siblings their results, so `input` is read apart."""
+    """One content block. A call that cannot be read must not cost its siblings their results, so calls are read apart."""
     fields = shallow(item)
     if not isinstance(fields.get("type"), str):
         raise WireError("each content block is an object with a `type`")
+    if fields["type"] == "tool_use":
+        return {name: apart(value, 0) for name, value in fields.items()}
     block = {name: plain(value) for name, value in fields.items() if name != "input"}
-    return {**block, "input": arguments_of(fields["input"])} if "input" in fields else block
+    if "input" in fields:  # of a tool that the provider runs itself, and takes back as an object only
+        read = arguments_of(fields["input"])
+        block["input"] = {} if read == UNREADABLE else read
+    return block
 
 
 def _uses(message: JsonObject) -> list[JsonObject]:
@@ -194,8 +202,9 @@ def _stored_input(arguments: Json) -> JsonObject:
     """The provider takes an object only: text that decodes to one is opened, `{}` stands for anything else."""
     value = arguments
     for _ in range(2):  # the JSON text of a text that itself holds JSON
-        value = loads(value) if isinstance(value, str) and is_json(value) else value
-    return value if isinstance(value, dict) else {}
+        value = read_json(value) if isinstance(value, str) else value
+    read = arguments_of(value) if isinstance(value, dict) else {}
+    return read if isinstance(read, dict) else {}
 
 
 # -- answering -------------------------------------------------------------------------------------------------------
@@ -225,7 +234,7 @@ def _results_in(message: JsonObject) -> list[JsonObject]:
     return [block for block in content if look(block, "type") == "tool_result"] if isinstance(content, list) else []
 
 
-def _merged(messages: list[JsonObject], results: list[JsonObject]) -> list[JsonObject]:
+def _merged(messages: Sequence[JsonObject], results: list[JsonObject]) -> list[JsonObject]:
     """The messages after the calls with all results in one: the first that held some, else a new one in front."""
     body: list[JsonObject] = []
     placed = False

@@ -21,6 +21,8 @@ from guard.wires.plain import look, plain, sendable
 _LEGAL = re.compile(r"[a-zA-Z0-9_-]+")
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 _READABLE = 40  # characters of an illegal id or name that stay readable
+MOST_COUNT = 2**53
+"""Tokens and prices stay below this: every store holds such a number exactly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,13 @@ class Wire(Protocol):
     ) -> list[JsonObject]:
         """The history as plain JSON with the missing results of message `index` in place. Results without a call are dropped."""
 
+    def close_all(self, history: Sequence[object], outcomes_of: Callable[[Reply], Mapping[int, Outcome]]) -> list[JsonObject]:
+        """The history as plain JSON with every open message closed as by `close`, in one pass.
+
+        `outcomes_of` is asked once for each open message, the oldest first; only the positions that lack a result are looked up in its
+        answer. Raises WireError when one of them is not there.
+        """
+
     def dump(self, messages: Sequence[object]) -> list[JsonObject]:
         """Plain JSON of dicts and SDK objects, one for one. Raises WireError for what is not a message."""
 
@@ -96,7 +105,7 @@ def seed_of(hint: str, name: str, arguments: Json) -> str:
 
 def given_id(value: object) -> str:
     """An id as it came, as text; empty when there is none."""
-    return value if isinstance(value, str) else str(value) if type(value) is int else ""
+    return value if isinstance(value, str) else str(value) if type(value) is int and value.bit_length() <= 128 else ""
 
 
 def unique_ids(given: Sequence[str], seed_of: Callable[[int], str]) -> tuple[str, ...]:
@@ -104,23 +113,32 @@ def unique_ids(given: Sequence[str], seed_of: Callable[[int], str]) -> tuple[str
     if len(set(given)) == len(given) and all(text.strip() for text in given):
         return tuple(given)
     taken = {text for text in given if text.strip()}
+    free = _Free(taken)
     ids: list[str] = []
     borne: set[str] = set()
     for position, text in enumerate(given):
         new = text if text.strip() else f"call_{position}_{digest(seed_of(position))[:8]}"
         if new in borne or (new != text and new in taken):
-            new = _free(new, taken)
+            new = free(new)
         ids.append(new)
         borne.add(new)
         taken.add(new)
     return tuple(ids)
 
 
-def _free(text: str, taken: set[str]) -> str:
-    number = 2
-    while f"{text}_{number}" in taken:
-        number += 1
-    return f"{text}_{number}"
+class _Free:
+    """Finds the next free `text_2`, `text_3`, …; remembers where it stopped, so that thousands of equal ids cost no more than others."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self._taken = taken
+        self._next: dict[str, int] = {}
+
+    def __call__(self, text: str) -> str:
+        number = self._next.get(text, 2)
+        while (found := f"{text}_{number}") in self._taken:
+            number += 1
+        self._next[text] = number + 1
+        return found
 
 
 def legal(text: str, most: int | None = None) -> str:
@@ -133,11 +151,12 @@ def legal(text: str, most: int | None = None) -> str:
 def legal_ids(ids: Sequence[str]) -> tuple[str, ...]:
     """Legal ids for unique ids, one for one and still unique; legal ones stay as they are."""
     taken = {text for text in ids if _LEGAL.fullmatch(text)}
+    free = _Free(taken)
     made: list[str] = []
     for text in ids:
         new = legal(text)
         if new != text:
-            new = _free(new, taken) if new in taken else new
+            new = free(new) if new in taken else new
             taken.add(new)
         made.append(new)
     return tuple(made)
@@ -168,7 +187,7 @@ def usage_of(reply: object, tokens_in: Sequence[str], tokens_out: str) -> Usage:
     name = model if isinstance(model, str) else ""
     first, *more = [look(usage, field) for field in tokens_in]
     counts = [look(usage, tokens_out), first, *(0 if count is None else count for count in more)]
-    tokens = [count for count in counts if type(count) is int and count >= 0]
+    tokens = [count for count in counts if type(count) is int and 0 <= count < MOST_COUNT]
     if len(tokens) != len(counts):
         return Usage(model=name, known=False)
     return Usage(tokens_in=sum(tokens[1:]), tokens_out=tokens[0], model=name, cost=_cost(look(usage, "cost")))
@@ -178,9 +197,14 @@ def _cost(value: object) -> Decimal | None:
     """The price, where a host states one."""
     try:
         cost = Decimal(str(value)) if type(value) in (int, float, str, Decimal) else None
-    except InvalidOperation:
+    except (InvalidOperation, ValueError):  # ValueError: an integer of thousands of digits
         return None
-    return cost if cost is not None and cost.is_finite() and cost >= 0 else None
+    return cost if cost is not None and cost.is_finite() and 0 <= cost < MOST_COUNT else None
+
+
+def complete(reason: object, known: frozenset[str]) -> bool:
+    """Whether a reply ended as it should: for no reason told, or one of the known ones. Hosts have many words for a cut reply."""
+    return reason is None or (isinstance(reason, str) and reason in known)
 
 
 def checked(reply: Reply, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:

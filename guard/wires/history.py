@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from guard.core.model import Outcome, ToolCall
+from guard.core.values import JsonObject
 from guard.errors import WireError
 from guard.wires.common import Reply
 from guard.wires.plain import look
@@ -26,6 +27,16 @@ class Pairing(Protocol):
 
     def answers(self, message: object) -> list[str]:
         """Ids of the results in a message, in order; an empty id where the wire gives none."""
+
+
+class Closing(Pairing, Protocol):
+    """What a wire tells besides, so that open messages can be closed."""
+
+    def dump(self, messages: Sequence[object]) -> list[JsonObject]:
+        """See Wire."""
+
+    def closed(self, reply: Reply, after: Sequence[JsonObject], outcomes: Mapping[int, Outcome]) -> list[JsonObject]:
+        """The stored message of `reply` and all its results, then what else `after` (everything up to the next message) says."""
 
 
 def span(history: Sequence[object], index: int) -> range:
@@ -69,11 +80,43 @@ def positions(wire: Pairing, history: Sequence[object], index: int, reply: Reply
     return frozenset(position for position in match(reply, ids) if position is not None)
 
 
+def close(
+    wire: Closing, history: Sequence[object], index: int, reply: Reply, outcomes: Mapping[int, Outcome]
+) -> list[JsonObject]:
+    """See Wire.close."""
+    messages = wire.dump(history)
+    after = span(messages, index)
+    body = wire.closed(reply, messages[after.start : after.stop], outcomes)
+    return [*messages[:index], *body, *messages[after.stop :]]
+
+
+def close_all(
+    wire: Closing, history: Sequence[object], outcomes_of: Callable[[Reply], Mapping[int, Outcome]]
+) -> list[JsonObject]:
+    """See Wire.close_all. Each message is read once: histories of thousands of open messages are closed in linear time."""
+    messages = wire.dump(history)
+    body: list[JsonObject] = []
+    index = 0
+    while index < len(messages):
+        after = span(messages, index)
+        reply = wire.read(messages[index]) if _speaks(wire, messages[index]) else None
+        if reply is None or len(positions(wire, messages, index, reply)) == len(reply.kept):
+            body += messages[index : after.stop]
+        else:
+            body += wire.closed(reply, messages[after.start : after.stop], outcomes_of(reply))
+        index = after.stop
+    return body
+
+
+def _speaks(wire: Pairing, message: object) -> bool:
+    return look(message, "role") == "assistant" and wire.proposes(message)
+
+
 def answered(wire: Pairing, history: Sequence[object], digest_of: Callable[[tuple[ToolCall, ...]], str]) -> list[str]:
     """See Wire.answered."""
     digests: list[str] = []
     for index, message in enumerate(history):
-        if look(message, "role") == "assistant" and wire.proposes(message):
+        if _speaks(wire, message):
             reply = wire.read(message)
             if reply.kept and len(positions(wire, history, index, reply)) == len(reply.kept):
                 digests.append(digest_of(reply.kept))
@@ -83,7 +126,7 @@ def answered(wire: Pairing, history: Sequence[object], digest_of: Callable[[tupl
 def open_calls(wire: Pairing, history: Sequence[object]) -> tuple[int, Reply, frozenset[int]] | None:
     """See Wire.open_calls."""
     for index in reversed(range(len(history))):
-        if look(history[index], "role") == "assistant" and wire.proposes(history[index]):
+        if _speaks(wire, history[index]):
             reply = wire.read(history[index])
             done = positions(wire, history, index, reply)
             if len(done) < len(reply.kept):
@@ -93,7 +136,8 @@ def open_calls(wire: Pairing, history: Sequence[object]) -> tuple[int, Reply, fr
 
 def missing(reply: Reply, present: Iterable[int], outcomes: Mapping[int, Outcome]) -> dict[int, Outcome]:
     """The outcomes for the positions without a result, in order. Raises WireError when one of them is not given."""
-    lacking = [position for position in range(len(reply.kept)) if position not in set(present)]
+    there = set(present)
+    lacking = [position for position in range(len(reply.kept)) if position not in there]
     if absent := [position for position in lacking if position not in outcomes]:
         raise WireError(f"no outcome was given for the open calls at positions {absent}")
     return {position: outcomes[position] for position in lacking}

@@ -15,13 +15,13 @@ from guard.core.rules import Tool
 from guard.core.values import Json, JsonObject, copy, encode
 from guard.errors import WireError
 from guard.wires import history as pairing
-from guard.wires.common import Reply, checked, given_id, legal, schema, seed_of, unique_ids, usage_of
-from guard.wires.plain import is_json, look, sendable, whole
+from guard.wires.common import Reply, checked, complete, given_id, legal, schema, seed_of, unique_ids, usage_of
+from guard.wires.plain import apart, is_json, look, plain, sendable, shallow, whole
 from guard.wires.texts import blocks_of, follow_up_blocks, text_of, user_text
 
 MOST_CALLS = 128  # the provider rejects a longer tool_calls list in a history
 MOST_NAME = 64
-_CUT = frozenset({"length", "content_filter"})
+_WHOLE = frozenset({"stop", "tool_calls", "function_call"})
 _FOREIGN = frozenset({"tool_use", "tool_result", "server_tool_use"})
 _NEVER_NULL = frozenset({"tool_calls", "function_call", "audio", "annotations"})  # the provider sends null, some reject it
 _SDK_ONLY = frozenset({"parsed", "parsed_arguments"})  # put there by an SDK's helper, never on the wire
@@ -45,11 +45,10 @@ class OpenAIChat:
         store = _store(message, entries, calls)
         same = store.get("tool_calls") == entries
         kept = calls if same else _calls(_entries(store), "")[0]
-        cut = finish == "length" or (finish in _CUT and bool(calls))
         return Reply(
             message=message,
             calls=calls,
-            truncated=cut,
+            truncated=finish == "length" or (bool(calls) and not complete(finish, _WHOLE)),
             usage=usage_of(reply, ["prompt_tokens"], "completion_tokens"),
             ids=ids,
             store=store,
@@ -98,19 +97,24 @@ class OpenAIChat:
     def close(
         self, history: Sequence[object], index: int, reply: Reply, outcomes_by_position: Mapping[int, Outcome]
     ) -> list[JsonObject]:
-        """See Wire. Results that stand further down move up; other messages between them follow."""
-        messages = self.dump(history)
-        after = pairing.span(messages, index)
-        found = [messages[at] for at in after if self.answers(messages[at])]
+        """See Wire."""
+        return pairing.close(self, history, index, reply, outcomes_by_position)
+
+    def close_all(self, history: Sequence[object], outcomes_of: Callable[[Reply], Mapping[int, Outcome]]) -> list[JsonObject]:
+        """See Wire."""
+        return pairing.close_all(self, history, outcomes_of)
+
+    def closed(self, reply: Reply, after: Sequence[JsonObject], outcomes: Mapping[int, Outcome]) -> list[JsonObject]:
+        """See guard.wires.history.Closing. Results that stand further down move up; other messages between them follow."""
+        found = [message for message in after if self.answers(message)]
         positions = pairing.match(reply, [self.answers(message)[0] for message in found])
         results = {at: _renamed(message, reply, at) for at, message in zip(positions, found, strict=True) if at is not None}
         pictures: list[JsonObject] = []
-        for at, outcome in pairing.missing(reply, results, outcomes_by_position).items():
+        for at, outcome in pairing.missing(reply, results, outcomes).items():
             results[at] = _result(reply, at, outcome, pictures)
         in_order = [results[at] for at in sorted(results)]
-        others = [messages[at] for at in after if not self.answers(messages[at])]
-        head = [*messages[:index], self.stored(reply)]
-        return [*head, *in_order, *_pictures(pictures), *others, *messages[after.stop :]]
+        others = [message for message in after if not self.answers(message)]
+        return [self.stored(reply), *in_order, *_pictures(pictures), *others]
 
     def dump(self, messages: Sequence[object]) -> list[JsonObject]:
         """See Wire."""
@@ -144,7 +148,7 @@ def _assistant(given: object) -> JsonObject:
     known = [name for name in ("role", "content", "tool_calls", "function_call") if look(given, name) is not None]
     if not known or look(given, "role") not in (None, "assistant"):
         raise WireError(f"{_EXPECTED}; got {look(given, 'role') or type(given).__name__}")
-    message = whole(given)
+    message = {name: _proposed(name, item) for name, item in shallow(given).items()}
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     if (
@@ -155,6 +159,13 @@ def _assistant(given: object) -> JsonObject:
         raise WireError(f"{_EXPECTED}; this looks like a message of another wire")
     kept = {name: item for name, item in message.items() if name not in _SDK_ONLY and not (item is None and name in _NEVER_NULL)}
     return {"role": "assistant", **kept}
+
+
+def _proposed(name: str, item: object) -> Json:
+    """One field of the message. A call that cannot be read must not cost its siblings their results, so calls are read apart."""
+    if name == "tool_calls" and isinstance(item, list | tuple):
+        return [apart(entry, 2) for entry in item]
+    return apart(item, 1) if name == "function_call" else plain(item)
 
 
 def _entries(message: JsonObject) -> list[JsonObject]:

@@ -12,6 +12,7 @@ from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from functools import lru_cache
 from json import JSONDecoder
+from math import isfinite
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NoReturn, cast
 
@@ -22,37 +23,83 @@ _SCALARS = frozenset({str, int, float, bool, type(None), Decimal})
 _LONE_HALVES = re.compile("[\ud800-\udfff]")
 _NOT_DATA = (type, FunctionType, MethodType, ModuleType)
 UNREADABLE = "(arguments that cannot be read)"
-"""Stands for arguments that are no JSON or nested beyond reading: no JSON either, so the core refuses the call."""
+"""Stands for arguments that no JSON text can say or that are nested beyond reading: no JSON either, so the core refuses the call."""
+MOST_DEPTH = 200
+"""How deep a message may be nested: far beyond what the core takes, and far within what Python can copy and write."""
+MOST_DIGITS = 4_000
+"""How many digits a number may have: Python refuses to write or read an integer of more than 4,300."""
+_LARGE = 10**MOST_DIGITS
+_PAYLOADS = frozenset({"arguments", "input"})
 
 
 def plain(value: object) -> Json:
-    """Plain JSON of `value`, a deep copy. Raises WireError for what JSON cannot hold, and for nesting beyond Python's stack."""
+    """Plain JSON of `value`, a deep copy. Raises WireError for what JSON cannot hold, and for nesting beyond `MOST_DEPTH`."""
     try:
-        return _plain(value)
+        return _plain(value, MOST_DEPTH)
     except RecursionError:
-        raise WireError("the message is nested too deeply, or contains itself") from None
+        raise WireError(_TOO_DEEP) from None
 
 
-def _plain(value: object) -> Json:
+_TOO_DEEP = "the message is nested too deeply, or contains itself"
+
+
+def _plain(value: object, left: int) -> Json:
     if type(value) in _SCALARS:
         return value
+    if left <= 0:
+        raise WireError(_TOO_DEEP)
     if isinstance(value, dict | Mapping):  # dict first: an abstract class is slow to ask
-        return {_key(key): item if type(item) in _SCALARS else _plain(item) for key, item in value.items()}
+        return {_key(key): item if type(item) in _SCALARS else _plain(item, left - 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_plain(item, left - 1) for item in value]
     if isinstance(value, str):
         return str.__str__(value)  # an enum of texts is its text
-    if isinstance(value, int | float):
-        return int(value) if isinstance(value, int) else float(value)
-    return {name: _plain(item) for name, item in attributes(value).items()}
+    if isinstance(value, int | float | Decimal):
+        return int(value) if isinstance(value, int) else float(value) if isinstance(value, float) else Decimal(value)
+    return {name: _plain(item, left - 1) for name, item in attributes(value).items()}
 
 
 def arguments_of(value: object) -> Json:
-    """Decoded arguments as plain JSON; `UNREADABLE` where that is impossible."""
+    """Decoded arguments as plain JSON; `UNREADABLE` where that is impossible, or where no text could say them again."""
     try:
-        return plain(value)
+        found = plain(value)
+        return found if _sayable(found) else UNREADABLE
+    except (WireError, RecursionError):
+        return UNREADABLE
+
+
+def _sayable(value: Json) -> bool:
+    """Whether JSON text can say every number in `value` and be read back everywhere."""
+    if isinstance(value, dict):
+        return all(type(item) is str or _sayable(item) for item in value.values())
+    if isinstance(value, list):
+        return all(type(item) is str or _sayable(item) for item in value)
+    return _writable(value)
+
+
+def _writable(value: Json) -> bool:
+    """Whether a leaf is no number, or a finite one of at most `MOST_DIGITS` digits."""
+    if isinstance(value, int):
+        return bool(abs(value) < _LARGE)
+    if isinstance(value, float):
+        return isfinite(value)
+    if not isinstance(value, Decimal):
+        return True
+    return value.is_finite() and len(value.as_tuple().digits) <= MOST_DIGITS and abs(value.adjusted()) <= MOST_DIGITS
+
+
+def apart(value: object, levels: int) -> Json:
+    """Plain JSON of a proposed call: what cannot be read `levels` down is `UNREADABLE`, so that nothing around it is lost.
+
+    Arguments are read whole wherever they stand: half of them would be other arguments.
+    """
+    if not levels or isinstance(value, str | int | float | Decimal | list | tuple) or value is None:
+        return arguments_of(value)
+    try:
+        fields = shallow(value)
     except WireError:
         return UNREADABLE
+    return {name: apart(item, 0 if name in _PAYLOADS else levels - 1) for name, item in fields.items()}
 
 
 def shallow(value: object) -> dict[str, object]:
@@ -114,7 +161,7 @@ def whole(message: object) -> JsonObject:
 
 
 def sendable(value: Json) -> Json:
-    """`value` as an HTTP client can send it: lone halves of a surrogate pair become U+FFFD, numbers that are not finite null."""
+    """`value` as an HTTP client can send it: lone halves of a surrogate pair become U+FFFD, numbers that no text can say null."""
     try:
         encode(value).encode()
     except ValueError:
@@ -129,9 +176,11 @@ def _mended(value: Json) -> Json:
         return {_mended(key): _mended(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_mended(item) for item in value]
-    if isinstance(value, float | Decimal):
-        return value if Decimal(value).is_finite() else None
-    return value
+    return value if _writable(value) else None
+
+
+NOT_JSON = object()
+"""What `read_json` gives for a text that is none."""
 
 
 def _not_json(text: str) -> NoReturn:
@@ -143,14 +192,18 @@ _SCAN: Any = _JSON.scan_once  # type: ignore[attr-defined]  # in every CPython, 
 
 
 def is_json(text: str) -> bool:
-    """Whether a text is JSON (NaN and Infinity are not), so that a strict host can read it back."""
+    """Whether a text is JSON (NaN, Infinity and numbers of thousands of digits are not), so that a strict host can read it back."""
     try:
         if _SCAN(text, 0)[1] == len(text):  # the scanner alone, where no blanks stand around
             return True
     except (StopIteration, ValueError, RecursionError):
         pass
+    return read_json(text) is not NOT_JSON
+
+
+def read_json(text: str) -> Any:
+    """The value that a text says; `NOT_JSON` where `is_json` says no. Never raises."""
     try:
-        _JSON.decode(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+        return _JSON.decode(text)
+    except (ValueError, RecursionError):  # of digits beyond Python's limit, too
+        return NOT_JSON

@@ -1,0 +1,70 @@
+"""Desk: the approvals of a store as one person may see them, found by id or by the beginning of one.
+
+Somebody sees what they may decide about or have asked for, no more; what is not theirs is not there. Decides nothing itself. Used by `approvals`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from guard.cli.places import existing_store, person, policy_folder
+from guard.core.model import Approval, Session
+from guard.errors import ApprovalError
+from guard.redactors import REDACTOR
+from guard.runner import Approvals
+from guard.runner.guard import Guard
+
+SHORTEST = 6
+"""Characters of an id that may stand for the whole of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The approvals of a store as one person may see them."""
+
+    approvals: Approvals
+    me: Session
+
+    def sees(self, approval: Approval) -> bool:
+        """Whether this person may decide about it, or asked for it."""
+        return self.owns(approval) or self.approvals.entitled(approval, self.me)
+
+    def owns(self, approval: Approval) -> bool:
+        """Whether this person asked for it."""
+        return (approval.requester, approval.tenant) == (self.me.principal, self.me.tenant)
+
+    def decides(self, approval: Approval) -> bool:
+        """Whether it waits for somebody like this person."""
+        return approval.status == "pending" and self.approvals.entitled(approval, self.me)
+
+    def list(self, status: str | None) -> list[Approval]:
+        """What this person may see, oldest first; None: of any status."""
+        return [one for one in self.approvals.list(status=status, tenant=self.me.tenant) if self.sees(one)]
+
+    def show(self, name: str) -> Approval:
+        """One approval by its id, or by a beginning that no other one has, for whoever may see it.
+
+        Raises ApprovalError alike for one that is not there and for one that is not theirs.
+        """
+        with contextlib.suppress(ApprovalError):
+            found = self.approvals.show(name)
+            if self.sees(found):
+                return found
+        begun = [one for one in self.list(None) if one.id.startswith(name)] if len(name) >= SHORTEST else []
+        if len(begun) == 1:
+            return begun[0]
+        if begun:
+            raise ApprovalError("not_found", f"{len(begun)} approvals begin with {name}; give the whole id")
+        raise ApprovalError("not_found", f"there is no approval {name} that {self.me.principal} may see; give the whole id")
+
+
+@contextlib.contextmanager
+def desk(arguments: argparse.Namespace) -> Iterator[Desk]:
+    """The desk of the operating-system user. Raises UsageError, PolicyError, and UnknownPersonError for whoever is nobody."""
+    policy = policy_folder(arguments.policy).policy
+    with existing_store(arguments.store) as store:
+        me = person(policy, arguments.policy)
+        yield Desk(Guard(policy=policy, store=store, tools={}, redactor=REDACTOR).approvals, me)

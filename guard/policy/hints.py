@@ -1,0 +1,81 @@
+"""Hints: what a policy may say and probably does not mean, found by looking at compiled tools beside their entries.
+
+May only warn. Comes after grounds and fields; before tools and load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from guard.core.paths import ANY, Path
+from guard.core.rules import Source, Tool
+from guard.core.values import JsonObject
+from guard.policy.problems import Problems, squash
+from guard.policy.source import Item
+
+IDENTITIES = frozenset(
+    squash(name)
+    for name in ("user_id", "customer_id", "employee_id", "account_id", "tenant", "tenant_id", "principal", "owner_id")
+)
+"""Arguments that say on whose behalf a tool acts: somebody should own them."""
+
+_SAYS_NOTHING = frozenset({"default", "description", "title", "examples"})
+
+
+def warn_identities(tool: Tool, item: Item, problems: Problems) -> None:
+    """Warn where the model chooses on whose behalf a tool acts."""
+    owned = {binding.field for binding in tool.bindings}
+    owned |= {ground.argument.steps[0] for ground in tool.grounds} | {rule.argument.steps[0] for rule in tool.resources}
+    for name in tool.schema.get("properties", {}):
+        if squash(name) in IDENTITIES and name not in owned:
+            cure = f"bind: {{{name}: session.principal}}, or ground it"
+            problems.warn(item, f"{tool.name}: nobody owns the argument {name}, so the model chooses it", cure)
+
+
+def warn_untyped(tool: Tool, signature: JsonObject, item: Item, problems: Problems) -> None:
+    """Warn about each parameter of a function that says no type: whatever the model writes there is accepted."""
+    bound = {binding.field for binding in tool.bindings}
+    for name, shape in signature.get("properties", {}).items():
+        if name not in bound and isinstance(shape, Mapping) and shape.keys() <= _SAYS_NOTHING:
+            message = f"{tool.name}: the parameter {name} has no type, so any value is accepted"
+            problems.warn(item, message, f"annotate it, or write schema: below {tool.name}")
+
+
+def warn_unseen(entries: Mapping[str, Item], tools: Mapping[str, Tool], problems: Problems) -> None:
+    """Warn about each grounded value that the model cannot repeat, because `keep` hides the field that it comes from."""
+    for name, tool in tools.items():
+        bound = {binding.field for binding in tool.bindings}
+        for ground in tool.grounds:
+            for source in ground.sources if ground.argument.steps[0] not in bound else ():
+                if source.path is not None and _is_hidden(source.path, tools.get(source.tool)):
+                    message = f"{source.tool}.{source.path} is grounded but not kept, so the model never sees it"
+                    cure = f"add {source.path} to result.keep of {source.tool}"
+                    problems.warn(_spot(entries[name], source), message, cure)
+
+
+def _is_hidden(path: Path, tool: Tool | None) -> bool:
+    """Whether `keep` of the tool drops the value at `path` and everything in it."""
+    if tool is None or tool.result.keep is None:
+        return False
+    wanted = _steps(path)
+    return not any(all(map(str.__eq__, wanted, _steps(kept))) for kept in tool.result.keep)
+
+
+def _steps(path: Path) -> tuple[str, ...]:
+    """The steps without a leading `[*]`, which may be left out where the result is a list of records."""
+    return path.steps[1:] if path.steps[0] == ANY else path.steps
+
+
+def _spot(entry: Item, source: Source) -> Item:
+    """Where the source stands in its tool's `ground`."""
+    return next((item for item in _below(entry.fields["ground"]) if _says(item, source)), entry)
+
+
+def _says(item: Item, source: Source) -> bool:
+    return any(f"{origin} {below.value}" == source.text for origin, below in item.fields.items())
+
+
+def _below(item: Item) -> Iterator[Item]:
+    yield item
+    for below in (*item.fields.values(), *item.items):
+        yield from _below(below)

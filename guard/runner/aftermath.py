@@ -1,0 +1,113 @@
+"""Aftermath: what a chat does after its turns: follow held calls up, and close a history after a crash. As flows, for both drivers.
+
+Outcomes come from the ledger, never from the history that a client sends. May run what was approved meanwhile, through the same walk as
+everything else. Comes after `chat`; used by `conversation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from guard.core import audit
+from guard.core import ports as p
+from guard.core.answer import refused, unknown
+from guard.core.model import CallKey, Outcome, Refusal, ToolCall
+from guard.core.pipeline import settle_calls
+from guard.core.reasons import Reason
+from guard.core.values import JsonObject
+from guard.runner.chat import Chat, digest_of
+from guard.runner.hands import Consult
+from guard.wires import Reply
+
+
+def settling(chat: Chat) -> p.Flow[list[JsonObject]]:
+    """Run or close what has been decided since, and say so to the model once."""
+    rows = yield from p.ask(Consult(question=lambda store: _decided(chat, store)))
+    waiting = [row for row in rows if row.status == "held"]
+    ready = {row.key: row.outcome for row in rows if row.status != "held" and row.outcome is not None}
+    if waiting:
+        walked = yield from settle_calls(waiting, chat.context())
+        ready |= {row.key: outcome for row, outcome in zip(waiting, walked.outcomes, strict=True) if outcome.status != "held"}
+    if not ready:
+        return []
+    told = [ready[row.key] for row in rows if row.key in ready]
+    rows_now = yield from p.ask(Consult(question=lambda store: store.rows(chat.ref)))
+    marked = tuple(replace(row, settled=True) for row in rows_now if row.key in ready)
+    yield from p.ask(p.Record(rows=marked, events=()))
+    return chat.wire.follow_up([outcome for outcome in told if outcome is not None])
+
+
+def _mine(chat: Chat, store: p.Store) -> list[p.CallRow]:
+    """Calls of this branch that a person was asked about and whose outcome was not told yet."""
+    rows = store.rows(chat.ref)
+    return [row for row in rows if row.key.ref.branch == chat.ref.branch and not row.settled and row.approval is not None]
+
+
+def _decided(chat: Chat, store: p.Store) -> tuple[p.CallRow, ...]:
+    """Held calls that somebody has decided about, and finished ones."""
+    found: list[p.CallRow] = []
+    for row in _mine(chat, store):
+        approval = store.approval(row.approval) if row.status == "held" and row.approval else None
+        waits = row.status == "held" and (approval is None or approval.status == "pending")
+        if not waits and row.status not in {"alias", "started"}:
+            found.append(row)
+    return tuple(found)
+
+
+def resuming(chat: Chat, messages: Sequence[object]) -> p.Flow[list[JsonObject]]:
+    """Close every open id of a history from the ledger, then add what was settled and is not in it yet."""
+    wire = chat.wire
+    history = wire.dump(messages)
+    rows = yield from p.ask(Consult(question=lambda store: store.rows(chat.ref)))
+    for _ in range(len(history)):
+        found = wire.open_calls(history)
+        if found is None:
+            break
+        index, read, answered = found
+        turn = yield from p.ask(Consult(question=partial(_turn, chat, digest_of(read.kept))))
+        by_place = {row.key.position: row for row in rows if row.key.turn == turn}
+        closing = {i: _closed(chat, call, by_place.get(i)) for i, call in enumerate(read.calls) if i not in answered}
+        yield from _unseen(chat, read, closing)
+        history = wire.close(history, index, read, closing)
+    yield from _doubt(chat)
+    history += yield from settling(chat)
+    return history
+
+
+def _turn(chat: Chat, mark: str, store: p.Store) -> int | None:
+    return store.turn_of(chat.ref, mark)
+
+
+def _closed(chat: Chat, call: ToolCall, row: p.CallRow | None) -> Outcome:
+    if row is None:
+        return refused(call, CallKey(chat.ref, 0, 0), Refusal(reason=Reason.INTERRUPTED), None, chat.guard.redactor)
+    if row.outcome is not None:
+        return replace(row.outcome, call_id=call.id, replayed=True)
+    return unknown(call, row.key, row.arguments, approval=row.approval)
+
+
+def _unseen(chat: Chat, read: Reply, closing: Mapping[int, Outcome]) -> p.Flow[None]:
+    """Record the calls of a history that the ledger does not know: lost before they were handled, or written by somebody else."""
+    refusal = Refusal(reason=Reason.INTERRUPTED, note="in the history, not in the ledger")
+    version, redactor = chat.guard.policy.version, chat.guard.redactor
+    events = tuple(
+        audit.decided(CallKey(chat.ref, 0, i), read.calls[i], refusal, None, version, redactor)
+        for i, one in closing.items()
+        if one.reason is Reason.INTERRUPTED and not one.replayed
+    )
+    if events:
+        yield from p.ask(p.Record(rows=(), events=events))
+
+
+def _doubt(chat: Chat) -> p.Flow[None]:
+    """A held call that was started and whose process is gone: it is `unknown` from now on, and will be told so."""
+    rows = yield from p.ask(Consult(question=lambda store: _mine(chat, store)))
+    stuck = [row for row in rows if row.status == "started"]
+    if not stuck:
+        return
+    outcomes = [unknown(row.call, row.key, row.arguments, approval=row.approval) for row in stuck]
+    events = [audit.ended(row.key, row.call, one, chat.guard.redactor) for row, one in zip(stuck, outcomes, strict=True)]
+    ended = [replace(row, status="unknown", outcome=one) for row, one in zip(stuck, outcomes, strict=True)]
+    yield from p.ask(p.Record(rows=tuple(ended), events=tuple(events)))

@@ -1,0 +1,240 @@
+"""The contract of every store: Ctrl-C at any moment leaves the lock free, the transaction whole or undone, and the store usable."""
+
+from __future__ import annotations
+
+import dis
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import pytest
+from stores_kit import (
+    REF,
+    STORES,
+    Clock,
+    a_store,
+    ask,
+    asking,
+    charge,
+    claim,
+    event,
+    key,
+    kinds,
+    proposal,
+    quota,
+    row,
+    turn,
+    vote,
+)
+
+from guard.core.ports import Store
+from guard.errors import StoreError
+from guard.stores.chain import verify
+
+STORES_CODE = f"{os.sep}guard{os.sep}stores{os.sep}"
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
+    yield from a_store(request.param, tmp_path, clock)
+
+
+def elsewhere(work: Callable[[], Any]) -> Any:
+    """What `work` gives in another thread; fails where it does not come back, as behind a lock that nobody opens."""
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(work()), daemon=True)
+    thread.start()
+    thread.join(5)
+    assert found, "the store is locked for ever"
+    return found[0]
+
+
+def _moments(code: CodeType) -> frozenset[int]:
+    """Where the interpreter looks for Ctrl-C: when a function begins, behind each call, and before it jumps back."""
+    found, before = set(), ""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in {"CACHE", "PRECALL"}:
+            continue
+        if before in {"RESUME", "CALL", "CALL_KW", "CALL_FUNCTION_EX"} or instruction.opname.startswith("JUMP_BACKWARD"):
+            found.add(instruction.offset)
+        before = instruction.opname
+    return frozenset(found)
+
+
+class Interrupts:
+    """Raises KeyboardInterrupt at the `at`th moment of the store's code, and again `more` moments later."""
+
+    def __init__(self, at: int, *, again: int = 0) -> None:
+        self.left = {at, at + again}
+        self.seen = 0
+        self.known: dict[CodeType, frozenset[int]] = {}
+
+    def __call__(self, frame: FrameType, kind: str, _: Any) -> Any:
+        code = frame.f_code
+        if STORES_CODE not in code.co_filename:
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        if code not in self.known:
+            self.known[code] = _moments(code)
+        if kind == "opcode" and frame.f_lasti in self.known[code]:
+            self.seen += 1
+            if self.seen in self.left:
+                raise KeyboardInterrupt
+        return self
+
+
+def interrupted(work: Callable[[], Any], hook: Interrupts) -> bool:
+    """Whether `work` ended by the interrupt, though everything else in it went well."""
+    before = sys.gettrace()
+    sys.settrace(hook)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def state(store: Store) -> tuple[Any, ...]:
+    """What can be seen of a store: its audit, calls, approvals and what is drawn on the budgets."""
+    drawn = store._tables.read(lambda tables: [tables.total(tables.budget(charge(name=name))) for name in ("calls", "sum:x")])
+    return kinds(store), store.rows(REF), store.approvals(), drawn
+
+
+WAYS: dict[str, Callable[[Store], Any]] = {
+    "say": lambda store: store.say(REF, "x", event("user.said")),
+    "open_turn": lambda store: store.open_turn(turn("new", told=lambda number: (event("call.proposed", turn=number),))),
+    "record": lambda store: store.record([row(at=key(5)), row("refused", key(1, 1))], [event("one"), event("two")]),
+    "take": lambda store: store.take(quota((key(5), (charge(2), charge(3, name="sum:x"))), (key(6), (charge(),)))),
+    "ask": lambda store: store.ask(asking(proposal("new", now=store.now(), fingerprint="g", at=key(5)))),
+    "vote": lambda store: vote(store, "a1", "rejected"),
+    "claim": lambda store: store.claim(claim(key(7), "a2", mark="g")),
+    "rows": lambda store: store.rows(REF),
+}
+
+
+def prepared(store: Store) -> None:
+    """A conversation with something of everything, so that every way above changes something."""
+    store.say(REF, "go", event("user.said"))
+    store.open_turn(turn())
+    store.take(quota((key(1, 1), (charge(4), charge(4, name="sum:x")))))
+    store.record([row("held", key(1, 1), fingerprint="h", mark="h")], [event()])
+    ask(store, "a1", fingerprint="h", at=key(1, 1), run=1)
+    ask(store, "a2", run=1, at=key(7))
+    vote(store, "a2")
+
+
+@pytest.mark.parametrize(
+    ("way", "again"), [*((way, 0) for way in WAYS), ("record", 1), ("rows", 1)], ids=[*WAYS, "record-twice", "rows-twice"]
+)
+def test_an_interrupt_at_any_moment_undoes_the_transaction(store: Store, way: str, again: int) -> None:
+    """Wherever Ctrl-C arrives, once or twice: another thread gets in at once and finds all of the command or nothing."""
+    prepared(store)
+    before = state(store)
+    at = 1
+    while interrupted(lambda: WAYS[way](store), Interrupts(at, again=again)):
+        after = elsewhere(lambda: state(store))
+        if after != before:
+            break  # it came when everything was written
+        at += 1
+    assert at > 10
+    assert verify(store.audit()).ok
+    WAYS["say"](store)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a process that is sent a signal there ends")
+def test_an_interrupt_while_it_waits_for_the_lock(store: Store) -> None:
+    """A thread that gives up waiting takes nothing away from the one that is inside."""
+    lock = store._tables.database.lock if hasattr(store._tables, "database") else store._tables._gate.lock
+    taken, free = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            taken.set()
+            free.wait(5)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    taken.wait(5)
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        store.record([row()], [event()])
+    free.set()
+    holder.join()
+    assert elsewhere(lambda: store.rows(REF)) == ()
+    store.record([row()], [event()])
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that signals")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a signal may hit a finaliser, which swallows it
+def test_a_storm_of_signals(store: Store) -> None:
+    """A second of real signals at odd moments: nothing hangs, nothing is half there, the chain holds."""
+
+    def storm(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, storm)
+    until, number, hit = time.monotonic() + 1, 0, 0
+    try:
+        while time.monotonic() < until:
+            number += 1
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.00002 + (number * 37 % 400) / 1_000_000)
+                store.claim(claim(key(number), mark=f"m{number}"))
+                store.record([row(at=key(number), mark=f"m{number}")], [event("call.end", turn=number)])
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                hit += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    rows = elsewhere(lambda: store.rows(REF))
+    told = kinds(store)
+    assert hit
+    assert len(rows) == told.count("call.begin")
+    assert sum(one.status == "done" for one in rows) == told.count("call.end")
+
+
+def test_a_store_that_is_called_from_within_its_own_transaction(store: Store, clock: Clock) -> None:
+    """As by a signal handler: a StoreError for the inner call, and the outer one is not disturbed."""
+    seen: list[str] = []
+
+    def told(_: int) -> tuple[Any, ...]:
+        with pytest.raises(StoreError, match="within its own transaction") as caught:
+            store.record([row()], [event("inner")])
+        seen.append(str(caught.value))
+        return (event("outer"),)
+
+    assert store.open_turn(turn(told=told)).turn == 1
+    assert seen
+    assert kinds(store) == ["outer"]
+    assert elsewhere(lambda: store.rows(REF)) == ()
+
+
+def test_a_clock_that_fails_leaves_the_store_usable(store: Store) -> None:
+    """What the host's clock raises goes up, the transaction is undone, and the next one works."""
+    tables = store._tables
+    clock = tables.clock
+
+    def broken() -> float:
+        raise KeyboardInterrupt
+
+    tables.clock = broken
+    with pytest.raises(KeyboardInterrupt):
+        store.record([row()], [event()])
+    tables.clock = clock
+    assert elsewhere(lambda: store.rows(REF)) == ()
+    store.record([row()], [event()])
