@@ -103,11 +103,15 @@ def test_a_list_of_forbidden_programs_is_called_weak_br_131b(tmp_path: Path) -> 
           bash: {kind: action, allow: [staff], approve: {by: [boss]}, refuse: {when: {cmd: {command: {programs: [rm]}}}}}
         limits: {run: {calls: 5}}
     """
+
+    def bash(cmd: str) -> str:
+        return "ok"
+
     with pytest.warns(PolicyWarning, match="easily evaded"):
-        Guard.load(write(tmp_path, policy), tools={"bash": lambda cmd: "ok"}, store="memory://").close()
+        Guard.load(write(tmp_path, policy), tools=[bash], store="memory://").close()
     bare = "tools: {bash: {kind: action, allow: [staff], refuse: {when: {cmd: {command: {programs: [rm]}}}}}}"
     with pytest.raises(PolicyError, match="does not say who approves it"):
-        Guard.load(write(tmp_path, bare), tools={"bash": lambda cmd: "ok"}, store="memory://")
+        Guard.load(write(tmp_path, bare), tools=[bash], store="memory://")
 
 
 @pytest.fixture

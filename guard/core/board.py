@@ -151,6 +151,8 @@ def recall(item: Item, opened: Opened | None) -> Outcome | ToolCall | Refusal:
         return item.call
     if item.key.key and row.call.tool != item.call.tool:
         return Refusal(reason=Reason.CONFLICT)
+    if row.outcome is not None and row.outcome.reason is Reason.TRUNCATED_REPLY:
+        return item.call  # what was cut off may have been written out whole since
     unsure = opened.again is Again.UNSURE
     if unsure and (row.kind != "action" or row.status in {"refused", "held"}):
         return item.call

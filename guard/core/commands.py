@@ -163,7 +163,7 @@ class LoadLedger(Command[Ledger]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindTwins(Command[Mapping[str, CallRow]]):
-    """Find, for each mark, the call of the conversation that is the same act: held, started, unknown or done. See CallRow.mark."""
+    """Find, for each mark (see CallRow), the newest call of the conversation that is held, started, unknown or done."""
 
     ref: ConversationRef
     marks: tuple[str, ...]

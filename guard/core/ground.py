@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from guard.core.conditions import Condition
 from guard.core.model import Evidence, GroundedCall, Origin, Refusal, Session, ValidCall
-from guard.core.paths import Path
+from guard.core.paths import ANY, Path
 from guard.core.ports import CallRow, Ledger
 from guard.core.reasons import Reason
 from guard.core.rules import After, Ground, Source
@@ -80,7 +80,8 @@ def _grounded(rule: Ground, valid: ValidCall, facts: Mapping[str, Json], ledger:
     An argument that is there in a form that the path cannot look into has no source either.
     """
     reach = rule.argument.reach(valid.arguments)
-    if reach.blocked:
+    listed = ANY in rule.argument.steps and rule.argument.steps[0] in valid.arguments
+    if reach.blocked or (reach.missing and listed):  # every item of a list must show its value
         return None
     pools = [_Pool(source, valid, facts, ledger) for source in rule.sources]
     found: list[_Found] = []
@@ -108,9 +109,8 @@ class _Pool:
             return _Found(origin="user") if in_words(value, self._words) else None
         if source.origin == "session":
             return _Found(origin="session") if any(_among(value, item) for item in self._held) else None
-        name = source.path.steps[-1] if source.path else ""
         for recorded, row in self._equal(value) if source.relation == "equals" else self._all():
-            if _relates(source, value, recorded) and (source.verified or not echoes(recorded, row, name)):
+            if _relates(source, value, recorded) and (source.verified or not echoes(recorded, row)):
                 return _Found(origin="result", evidence=_evidence(row, once=source.once), exact=source.relation == "equals")
         return None
 
@@ -145,7 +145,7 @@ def _prerequisite(after: After, valid: ValidCall, facts: Mapping[str, Json], led
     rows = [row for row in rows if _same_call(after.same, valid.arguments, row)]
     for row in rows[:1] if after.latest else rows:
         scope = {"result": row.value, "session": facts, "arguments": valid.arguments}
-        if after.where is None or (after.where.surely(scope) and not _repeated(after.where, row)):
+        if after.where is None or (after.where.surely(scope) and (after.verified or not _repeated(after.where, row))):
             return _evidence(row, once=after.once)
     return None
 
@@ -153,7 +153,7 @@ def _prerequisite(after: After, valid: ValidCall, facts: Mapping[str, Json], led
 def _repeated(where: Condition, row: CallRow) -> bool:
     """Whether the condition rests on a value that the model itself had put into that call."""
     tests = [test for test in where.tests if test.path.root == "result"]
-    return any(echoes(value, row, test.path.steps[-1]) for test in tests for value in test.path.find(row.value))
+    return any(echoes(value, row) for test in tests for value in test.path.find(row.value))
 
 
 def _evidence(row: CallRow, *, once: bool) -> Evidence:
@@ -169,4 +169,6 @@ def _demand(rule: Ground) -> str:
 
 
 def _wanted(after: After) -> str:
-    return f"First {after.text}, in an earlier turn."
+    fields = dict.fromkeys(str(test.path) for test in after.where.tests if test.path.root == "result") if after.where else ()
+    told = f"; what counts there is {', '.join(fields)}" if fields else ""
+    return f"First call {after.tool}, in an earlier turn{told}."

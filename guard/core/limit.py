@@ -39,7 +39,7 @@ def exhausted(opened: Opened, limits: Limits) -> Refusal | None:
         ("seconds", run, Decimal(repr(opened.seconds))),
         ("tokens", run, Decimal(opened.tokens) if opened.tokens_known else None),
         ("cost", run, opened.cost),
-        ("tokens", whole, Decimal(opened.total_tokens) if opened.tokens_known else None),
+        ("tokens", whole, Decimal(opened.total_tokens) if opened.total_known else None),
         ("cost", whole, opened.total_cost),
     )
     for name, limits_of, amount in measured:
@@ -108,10 +108,9 @@ def _said(rule: SumLimit) -> str:
 
 
 def _recorded(source: Source, arguments: Mapping[str, object], ledger: Ledger) -> Decimal | None:
-    name = source.path.steps[-1] if source.path else ""
     for row, values in records(source, arguments, ledger):
         for value in values:
-            if is_number(value) and (source.verified or not echoes(value, row, name)):
+            if is_number(value) and (source.verified or not echoes(value, row)):
                 return Decimal(str(value))
     return None
 

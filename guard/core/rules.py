@@ -89,6 +89,7 @@ class After:
     same: tuple[Path, ...] = ()
     latest: bool = True
     once: bool = False
+    verified: bool = False  # a result counts although it may only repeat what the model sent in that call
     shadow: bool = False
 
 

@@ -61,14 +61,11 @@ def same_record(same: Sequence[Path], arguments: Mapping[str, Json], around: Seq
     return True
 
 
-def echoes(value: Json, row: CallRow, name: str = "") -> bool:
-    """Whether a result value may merely repeat an argument of its own call that was neither bound nor grounded.
-
-    `name` is the result's field: a bare yes or no counts as repeated only where an argument of the same name said it.
-    """
+def echoes(value: Json, row: CallRow) -> bool:
+    """Whether a result value may merely repeat an argument of its own call that was neither bound nor grounded."""
     bare = value is None or isinstance(value, bool)
     for path, leaf in _leaves(row.arguments or {}, ""):
-        if not _owned(path, row.owned) and (path.rpartition(".")[2] == name and leaf is value if bare else _repeats(value, leaf)):
+        if not _owned(path, row.owned) and (leaf is value if bare else _repeats(value, leaf)):
             return True
     return not bare and isinstance(value, Mapping | list) and any(equal(value, sent) for sent in (row.arguments or {}).values())
 

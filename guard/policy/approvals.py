@@ -46,7 +46,7 @@ def _rule(item: Item, context: Context, *, last: bool) -> ApprovalRule | None:
         return ApprovalRule()
     if not item.fields:  # false, nothing, a bare role, …
         found = language.kind_of(item) if item.value not in ({}, []) else "an empty one"
-        problems.error(item, f"approve: a mapping or never is needed, not {found}", _CURE)
+        problems.error(item, f"approve: an approval must be a mapping or never, not {found}", _CURE)
         return None
     fields = language.mapping(item, "approval", problems)
     if not fields:

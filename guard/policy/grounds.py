@@ -185,5 +185,6 @@ def _after(item: Item, context: Context) -> After | None:
         same=context.arguments(fields.get("same"), "same"),
         latest=language.flag(fields.get("latest"), problems, "latest", default=True),
         once=language.flag(fields.get("once"), problems, "once"),
+        verified=language.flag(fields.get("verified"), problems, "verified"),
         shadow=language.flag(fields.get("shadow"), problems, "shadow"),
     )

@@ -41,7 +41,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "binding": ("from", "strict"),
     "source": ("returned_by", "at_most", "at_least", "written_by", "held_by", "same", "latest", "once", "verified", "shadow"),
     "any_of": ("any_of", "shadow"),
-    "after": ("tool", "where", "same", "latest", "once", "shadow"),
+    "after": ("tool", "where", "same", "latest", "once", "verified", "shadow"),
     "rule": ("when", "say", "shadow"),
     "tool_limits": ("calls", "equal", "sum", "per", "at_most", "same"),
     "approval": ("by", "when", "expires", "show"),
