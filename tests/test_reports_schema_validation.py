@@ -276,7 +276,7 @@ def test_recursive_schema_br_043(tmp_path: Path, wire: str) -> None:
         ("c1", "search", {"flt": tree(1)}),
         ("c2", "search", {"flt": tree(20)}),
         ("c3", "search", {"flt": {"op": "and", "kids": [{"op": "eq", "x": 1}]}}),
-        ("c4", "search", {"flt": tree(200)}),
+        ("c4", "search", {"flt": tree(60)}),
         ("c5", "other", {}),
     )
     assert states(turn) == ["done", "done", "refused", "refused", "done"]

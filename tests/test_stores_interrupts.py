@@ -113,6 +113,12 @@ def state(store: Store) -> tuple[Any, ...]:
     return kinds(store), store.rows(REF), store.approvals(), drawn
 
 
+def at_rest(store: Store) -> bool:
+    """Whether nothing is left open: other processes can write, and nothing is waiting to be undone."""
+    tables: Any = store._tables
+    return not (tables.database.connection().in_transaction if hasattr(tables, "database") else tables._undo._log)
+
+
 WAYS: dict[str, Callable[[Store], Any]] = {
     "say": lambda store: store.say(REF, "x", event("user.said")),
     "open_turn": lambda store: store.open_turn(turn("new", told=lambda number: (event("call.proposed", turn=number),))),
@@ -145,6 +151,7 @@ def test_an_interrupt_at_any_moment_undoes_the_transaction(store: Store, way: st
     before = state(store)
     at = 1
     while interrupted(lambda: WAYS[way](store), Interrupts(at, again=again)):
+        assert again or at_rest(store)
         after = elsewhere(lambda: state(store))
         if after != before:
             break  # it came when everything was written

@@ -7,7 +7,6 @@ serialised text is only looked at to learn that there is surely nothing to hide.
 from __future__ import annotations
 
 from decimal import Decimal
-from functools import lru_cache
 
 from guard.core.ports import Redactor
 from guard.core.values import Json, JsonObject, encode
@@ -34,7 +33,7 @@ def hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None = Non
             kinds.update(found)
         return text if len(value) <= _MAX_LEAF else text + " [cut]"
     if kind is dict:
-        return _hide_object(value, redactor, kinds)
+        return _hide_object(value, redactor, kinds, key)
     if kind is list:
         items = [hide(item, redactor, kinds, key) for item in value]
         return value if all(new is old for new, old in zip(items, value, strict=True)) else items
@@ -64,18 +63,15 @@ def beginning(text: str, most: int, redactor: Redactor, key: str | None = None) 
     return shown[:most], found
 
 
-@lru_cache(maxsize=4096)
-def _label(name: str, redactor: Redactor) -> str:
-    return redactor.detect(None, name)[0]
-
-
-def _hide_object(value: JsonObject, redactor: Redactor, kinds: set[str]) -> JsonObject:
+def _hide_object(value: JsonObject, redactor: Redactor, kinds: set[str], above: str | None) -> JsonObject:
+    """`above` is the key that the object stands under: `{"password": {"value": …}}` is a password all the same."""
     changed = False
     out: JsonObject = {}
     for name, item in value.items():
-        label = _label(name, redactor)
-        new = hide(item, redactor, kinds, name)
-        if new is not item or label is not name:
+        label, found = redactor.detect(None, name)
+        kinds.update(found)
+        new = hide(item, redactor, kinds, name if above is None else f"{above} {name}")
+        if new is not item or label != name:
             changed = True
         while label in out and label != name:
             label += "_"

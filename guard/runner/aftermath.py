@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from guard.core import audit
 from guard.core import ports as p
@@ -20,6 +19,8 @@ from guard.core.values import JsonObject
 from guard.runner.chat import Chat, digest_of
 from guard.runner.hands import Consult
 from guard.wires import Reply
+
+_LOST = Refusal(reason=Reason.INTERRUPTED, note="in the history, not in the ledger")
 
 
 def settling(chat: Chat) -> p.Flow[list[JsonObject]]:
@@ -58,47 +59,41 @@ def _decided(chat: Chat, store: p.Store) -> tuple[p.CallRow, ...]:
 
 def resuming(chat: Chat, messages: Sequence[object]) -> p.Flow[list[JsonObject]]:
     """Close every open id of a history from the ledger, then add what was settled and is not in it yet."""
-    wire = chat.wire
-    history = wire.dump(messages)
-    rows = yield from p.ask(Consult(question=lambda store: store.rows(chat.ref)))
-    for _ in range(len(history)):
-        found = wire.open_calls(history)
-        if found is None:
-            break
-        index, read, answered = found
-        turn = yield from p.ask(Consult(question=partial(_turn, chat, digest_of(read.kept))))
-        by_place = {row.key.position: row for row in rows if row.key.turn == turn}
-        closing = {i: _closed(chat, call, by_place.get(i)) for i, call in enumerate(read.calls) if i not in answered}
-        yield from _unseen(chat, read, closing)
-        history = wire.close(history, index, read, closing)
+    history, unseen = yield from p.ask(Consult(question=lambda store: _closing(chat, store, messages)))
+    if unseen:
+        yield from p.ask(p.Record(rows=(), events=tuple(unseen)))
     yield from _doubt(chat)
     history += yield from settling(chat)
     return history
 
 
-def _turn(chat: Chat, mark: str, store: p.Store) -> int | None:
-    return store.turn_of(chat.ref, mark)
+def _closing(chat: Chat, store: p.Store, messages: Sequence[object]) -> tuple[list[JsonObject], list[p.Event]]:
+    """The history with every open call closed, and records of the calls in it that the ledger does not know."""
+    turns: dict[int, dict[int, p.CallRow]] = {}
+    for row in store.rows(chat.ref):
+        turns.setdefault(row.key.turn, {})[row.key.position] = row
+    unseen: list[p.Event] = []
+
+    def outcomes_of(read: Reply) -> Mapping[int, Outcome]:
+        rows = turns.get(store.turn_of(chat.ref, digest_of(read.kept)) or 0, {})
+        unseen.extend(_unseen(chat, i, call) for i, call in enumerate(read.calls) if i not in rows)
+        return {i: _closed(chat, call, rows.get(i)) for i, call in enumerate(read.calls)}
+
+    return chat.wire.close_all(chat.wire.dump(messages), outcomes_of), unseen
 
 
 def _closed(chat: Chat, call: ToolCall, row: p.CallRow | None) -> Outcome:
     if row is None:
-        return refused(call, CallKey(chat.ref, 0, 0), Refusal(reason=Reason.INTERRUPTED), None, chat.guard.redactor)
+        return refused(call, CallKey(chat.ref, 0, 0), _LOST, None, chat.guard.redactor)
     if row.outcome is not None:
         return replace(row.outcome, call_id=call.id, replayed=True)
     return unknown(call, row.key, row.arguments, approval=row.approval)
 
 
-def _unseen(chat: Chat, read: Reply, closing: Mapping[int, Outcome]) -> p.Flow[None]:
-    """Record the calls of a history that the ledger does not know: lost before they were handled, or written by somebody else."""
-    refusal = Refusal(reason=Reason.INTERRUPTED, note="in the history, not in the ledger")
+def _unseen(chat: Chat, position: int, call: ToolCall) -> p.Event:
+    """A call of a history that the ledger does not know: lost before it was handled, or written by somebody else."""
     version, redactor = chat.guard.policy.version, chat.guard.redactor
-    events = tuple(
-        audit.decided(CallKey(chat.ref, 0, i), read.calls[i], refusal, None, version, redactor)
-        for i, one in closing.items()
-        if one.reason is Reason.INTERRUPTED and not one.replayed
-    )
-    if events:
-        yield from p.ask(p.Record(rows=(), events=events))
+    return audit.decided(CallKey(chat.ref, 0, position), call, _LOST, None, version, redactor)
 
 
 def _doubt(chat: Chat) -> p.Flow[None]:

@@ -1,8 +1,8 @@
 """The database file: one SQLite connection a process, made safe, and its transactions.
 
-Every failure becomes a StoreError whose text holds no data. Around a fork the file is closed, so that parent and child each open it anew; a file that was moved, replaced or deleted
-while it is open is noticed before anything is written. Knows no tables but the schema's version
-and the key. Comes after `gate` and `schema`, before `sqlite`.
+Every failure becomes a StoreError whose text holds no data. Around a fork the file is closed, so that parent and child each open it anew; a
+file that was moved, replaced or deleted while it is open is noticed before anything is written. Knows no tables but the schema's version
+and the file's key. Comes after `gate` and `schema`, before `sqlite`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The memory store: an honest store in dicts, for tests, demos and programs that need no record after they end.
 
-A gate makes each transaction alone in the process, an undo log makes it whole. Nothing is bounded and nothing survives. What it is given is kept as it is, so nobody
-may change a row, its arguments or its value afterwards. Comes after `tables`, `gate`, `undo` and `ledger`.
+A gate makes each transaction alone in the process, an undo log makes it whole. Nothing is bounded and nothing survives. What it is given is
+kept as it is, so nobody may change a row, its arguments or its value afterwards. Comes after `tables`, `gate`, `undo` and `ledger`.
 """
 
 from __future__ import annotations

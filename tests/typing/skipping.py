@@ -23,20 +23,21 @@ from guard.core.model import ConversationRef as Ref
 from guard.core.ports import Authorizer, Execute, Facts, Ledger
 from guard.core.rules import ApprovalRule, Limits
 from guard.core.validate import validate
+from guard.core.values import sha
 
 
 def in_order(parsed: ParsedCall, bound: BoundCall, valid: ValidCall, session: Session, ref: Ref, ledger: Ledger) -> None:
     """What fits."""
     bind(parsed, session)
-    validate(bound, ref)
+    validate(bound, ref, sha)
     ground(valid, session, ledger)
 
 
 def skipping_bind(call: ToolCall, parsed: ParsedCall, session: Session, ref: Ref) -> None:
     """A proposal is neither bound nor validated before it is parsed, nor validated before it is bound."""
     bind(call, session)  # type: ignore[arg-type]
-    validate(call, ref)  # type: ignore[arg-type]
-    validate(parsed, ref)  # type: ignore[arg-type]
+    validate(call, ref, sha)  # type: ignore[arg-type]
+    validate(parsed, ref, sha)  # type: ignore[arg-type]
 
 
 def skipping_validate(parsed: ParsedCall, bound: BoundCall, session: Session, ledger: Ledger) -> None:
@@ -51,18 +52,18 @@ def skipping_ground(bound: BoundCall, valid: ValidCall, session: Session, judge:
     authorize(bound, session, judge, facts)  # type: ignore[arg-type]
 
 
-def skipping_authorize(valid: ValidCall, grounded: GroundedCall, rule: ApprovalRule, asked: Approval, ledger: Ledger) -> None:
+def skipping_authorize(valid: ValidCall, grounded: GroundedCall, rule: ApprovalRule, asked: Approval, judge: Authorizer) -> None:
     """Only an authorized call draws on budgets, is shown to a person, or is allowed."""
-    charges(grounded, Limits(), 0, 0, ledger)  # type: ignore[arg-type]
-    approve(valid, rule, asked)  # type: ignore[arg-type]
-    approve(grounded, rule, asked)  # type: ignore[arg-type]
+    charges(grounded, Limits(), 0, 0, Ledger())  # type: ignore[arg-type]
+    approve(valid, rule, asked, judge)  # type: ignore[arg-type]
+    approve(grounded, rule, asked, judge)  # type: ignore[arg-type]
     Allow(call=grounded)  # type: ignore[arg-type]
     Allow(call=valid)  # type: ignore[arg-type]
 
 
 def going_back(authorized: AuthorizedCall, hold: Hold, session: Session, ref: Ref) -> None:
     """A proof is no earlier proof, and a hold is no permission."""
-    validate(authorized, ref)  # type: ignore[arg-type]
+    validate(authorized, ref, sha)  # type: ignore[arg-type]
     Allow(call=hold)  # type: ignore[arg-type]
     bind(hold, session)  # type: ignore[arg-type]
 
