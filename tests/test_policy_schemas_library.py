@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import jsonschema
 import jsonschema_specifications
 import pytest
+from corpora import CASES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from policy_schemas_kit import D, schema
@@ -20,7 +19,6 @@ from guard.policy.problems import Problems
 from guard.policy.schemas import compile_schema
 from guard.policy.source import Item
 
-CASES = Path(os.environ.get("GUARD_CASES", Path(__file__).resolve().parent.parent / ".." / "shared" / "cases"))
 SUITE = CASES / "jsonschema_suite" / "groups.jsonl"
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
+from corpora import CASES
 from openai.lib.streaming.chat import ChatCompletionStreamState
 from provider import Provider, anthropic_client, openai_client
 from wire_helpers import answers, fingerprint, outcome
@@ -20,10 +19,9 @@ WIRE_OF = {"openai_chat": "openai-chat", "anthropic": "anthropic"}
 
 def recordings(part: str) -> list[Any]:
     """The recorded answers that have `part`, as test rows; one skipped row when the folder is not there."""
-    folder = os.environ.get("GUARD_CASES")
-    file = Path(folder or ".") / "wire_recordings" / "episodes.jsonl"
-    if not folder or not file.exists():
-        return [pytest.param(None, marks=pytest.mark.skip(reason="GUARD_CASES names no folder with wire_recordings"))]
+    file = CASES / "wire_recordings" / "episodes.jsonl"
+    if not file.exists():
+        return [pytest.param(None, marks=pytest.mark.skip(reason=f"{file.parent} is missing; name the cases by GUARD_CASES"))]
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     return [pytest.param(row, id=row["id"]) for row in rows if row["task"]["api"] in WIRE_OF and row.get(part)]
 
