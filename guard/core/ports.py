@@ -117,7 +117,7 @@ class Policy:
 # -- what the host brings --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # one is like itself only: caches may ask for its hash often
 class Redactor:
     """What hides personal data and secrets. It can only hide.
 

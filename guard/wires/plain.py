@@ -93,6 +93,8 @@ def apart(value: object, levels: int) -> Json:
 
     Arguments are read whole wherever they stand: half of them would be other arguments.
     """
+    if type(value) is str:
+        return value
     if not levels or isinstance(value, str | int | float | Decimal | list | tuple) or value is None:
         return arguments_of(value)
     try:
@@ -104,7 +106,7 @@ def apart(value: object, levels: int) -> Json:
 
 def shallow(value: object) -> dict[str, object]:
     """The fields of a dict or object, their values as they are. Raises WireError for what is neither."""
-    return {_key(key): item for key, item in value.items()} if isinstance(value, Mapping) else attributes(value)
+    return {_key(key): item for key, item in value.items()} if isinstance(value, dict | Mapping) else attributes(value)
 
 
 def _key(key: object) -> str:
