@@ -220,13 +220,13 @@ def test_a_rule_that_names_a_link_knows_both_ends(tmp_path: Path) -> None:
 
 def test_both_the_spelling_and_the_real_path_count(tmp_path: Path) -> None:
     """A link out of the permitted directory is not surely inside, and a link into a forbidden one may be inside."""
-    text = f"file: {{path: {{inside: {tmp_path}/work}}}}"
-    spelled = f"{tmp_path}/work/link/f"
+    text = f"file: {{path: {{inside: {tmp_path}/desk}}}}"
+    spelled = f"{tmp_path}/desk/link/f"
 
     assert answers(text, {"file": spelled}, resolved={spelled: f"{tmp_path}/protected/f"}) == OPEN
-    assert answers(text, {"file": spelled}, resolved={spelled: f"{tmp_path}/work/x/f"}) == YES
+    assert answers(text, {"file": spelled}, resolved={spelled: f"{tmp_path}/desk/x/f"}) == YES
     assert answers(text, {"file": spelled}) == OPEN
-    assert answers(text, {"file": "/link"}, resolved={"/link": f"{tmp_path}/work/f"}) == OPEN
+    assert answers(text, {"file": "/link"}, resolved={"/link": f"{tmp_path}/desk/f"}) == OPEN
 
 
 # -- commands --------------------------------------------------------------------------------------------------------

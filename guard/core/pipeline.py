@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 from guard.core import answer, audit
 from guard.core import ports as p
@@ -155,7 +154,7 @@ def _limit(board: Board, ledgers: dict[int, p.Ledger]) -> p.Flow[None]:
     limits, opened = board.context.policy.limits, board.opened
     if opened is not None and opened.again is not p.Again.AGAIN and (over := exhausted(opened, limits)) is not None:
         board.each(AuthorizedCall, lambda _, __: over)
-    drawn: list[tuple[int, CallKey, Any]] = []
+    drawn: list[tuple[int, CallKey, tuple[p.Charge, ...]]] = []
     for index, call in board.having(AuthorizedCall):
         item = board.items[index]
         found = charges(call, limits, item.key, board.run(index), ledgers[item.since])
@@ -274,9 +273,9 @@ def _run(board: Board, index: int, allow: Allow) -> p.Flow[p.Executed]:
 def _refuse_late(board: Board, index: int, reason: Reason) -> p.Flow[Outcome]:
     """A call that was allowed and could not be claimed: it did not run, and the ledger says so where it can."""
     item = board.items[index]
-    refusal = Refusal(reason=reason)
-    outcome = answer.refused(item.call, item.key, refusal, board.arguments(index), board.context.redactor)
-    event = audit.ended(item.key, item.call, outcome, board.context.redactor)
+    redactor = board.context.redactor
+    outcome = answer.refused(item.call, item.key, Refusal(reason=reason), board.arguments(index), redactor)
+    event = audit.ended(item.key, item.call, outcome, redactor)
     with suppress(StoreError):
         yield from p.ask(p.Finish(rows=(row_of(board, index, outcome, "refused"),), events=(event,)))
     return outcome

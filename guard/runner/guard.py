@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from guard.core.model import ConversationRef, Outcome, Session, ToolCall
 from guard.core.ports import Policy, Redactor, Store
@@ -32,6 +32,8 @@ _MOST_SESSIONS = 1_024  # entries of the table of visible tools
 class GuardBase:
     """What the plain and the asyncio guard share."""
 
+    _awaits: ClassVar[bool] = False
+
     def __init__(
         self,
         *,
@@ -41,6 +43,9 @@ class GuardBase:
         redactor: Redactor,
         patience: float | None = None,
     ) -> None:
+        waiting = sorted(name for name, tool in tools.items() if tool.is_async)
+        if waiting and not self._awaits:
+            raise GuardError(f"{', '.join(waiting)}: async tools need AsyncGuard")
         self.policy = policy
         self.store = store
         self.redactor = replace(redactor, tag=partial(keyed, store.secret))
@@ -107,20 +112,10 @@ class GuardBase:
 class Guard(GuardBase):
     """The guard for plain callers."""
 
-    def __init__(
-        self,
-        *,
-        policy: Policy,
-        store: Store,
-        tools: Mapping[str, RegisteredTool],
-        redactor: Redactor,
-        patience: float | None = None,
-    ) -> None:
-        waiting = sorted(name for name, tool in tools.items() if tool.is_async)
-        if waiting:
-            raise GuardError(f"{', '.join(waiting)}: async tools need AsyncGuard")
-        super().__init__(policy=policy, store=store, tools=tools, redactor=redactor, patience=patience)
-        self.approvals = Approvals(self)
+    @cached_property
+    def approvals(self) -> Approvals:
+        """The approvals of the store."""
+        return Approvals(self)
 
     def open(
         self, session: Session, *, wire: str, conversation: str, held: Literal["answer", "suspend"] = "answer"
@@ -137,17 +132,12 @@ class Guard(GuardBase):
 class AsyncGuard(GuardBase):
     """The guard for asyncio callers; plain and async tools both work in it."""
 
-    def __init__(
-        self,
-        *,
-        policy: Policy,
-        store: Store,
-        tools: Mapping[str, RegisteredTool],
-        redactor: Redactor,
-        patience: float | None = None,
-    ) -> None:
-        super().__init__(policy=policy, store=store, tools=tools, redactor=redactor, patience=patience)
-        self.approvals = AsyncApprovals(self)
+    _awaits = True
+
+    @cached_property
+    def approvals(self) -> AsyncApprovals:
+        """The approvals of the store, awaited."""
+        return AsyncApprovals(self)
 
     def open(
         self, session: Session, *, wire: str, conversation: str, held: Literal["answer", "suspend"] = "answer"
