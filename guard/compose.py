@@ -111,6 +111,7 @@ def _compiled(folder: str | os.PathLike[str], tools: Any, checks: Checks) -> tup
             accepts=t.accepts,
             origin=t.origin,
             trouble=t.trouble,
+            silent=t.silent,
         )
         for t in found.values()
     ]

@@ -67,11 +67,12 @@ def test_audit_filters(words: tuple[str, ...], wanted: set[str], run: Run, asked
 
 
 def test_audit_json_is_each_body_with_its_hash(run: Run, asked: Guard) -> None:
-    """One line for each record: the stored body as it is, with prev and hash behind it."""
+    """One line for each record: what its stored body says, with prev and hash behind it, and nothing that a terminal would obey."""
     lines = run("audit", "--json").out.splitlines()
     for line, sealed in zip(lines, asked.store.audit(), strict=True):
-        assert line.startswith(sealed.body[:-1])
-        assert (json.loads(line)["prev"], json.loads(line)["hash"]) == (sealed.prev, sealed.hash)
+        assert json.loads(line) == {**json.loads(sealed.body), "prev": sealed.prev, "hash": sealed.hash}
+        assert line.isprintable()
+        assert line.startswith(sealed.body[:20])
 
 
 def tamper(path: Path, *, body: str) -> None:

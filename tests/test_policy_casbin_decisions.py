@@ -20,14 +20,14 @@ DECISIONS = {
     "an approver": ("", who("E2", "supervisor"), "pay", "approve", True, False),
     "an approver may not call": ("", who("E2", "supervisor"), "pay", "call", False, False),
     "a deny beats an allow": ("p, intern, *, pay, call, deny", who("E1", "employee", "intern"), "pay", "call", False, True),
-    "a deny by person": ("p, E1, *, pay, call, deny", who("E1", "employee"), "pay", "call", False, True),
-    "a deny of another person": ("p, E9, *, pay, call, deny", who("E1", "employee"), "pay", "call", True, False),
+    "a deny by person": ("p, user:E1, *, pay, call, deny", who("E1", "employee"), "pay", "call", False, True),
+    "a deny of another person": ("p, user:E9, *, pay, call, deny", who("E1", "employee"), "pay", "call", True, False),
     "a deny of everybody": ("p, *, *, pay, call, deny", who("E1", "employee"), "pay", "call", False, True),
     "a deny in this tenant": ("p, *, acme, pay, call, deny", who("E1", "employee"), "pay", "call", False, True),
     "a deny in another tenant": ("p, *, other, pay, call, deny", who("E1", "employee"), "pay", "call", True, False),
     "a deny by prefix": ("p, *, *, p*, call, deny", who("E1", "employee"), "pay", "call", False, True),
-    "a deny to approve": ("p, E2, *, pay, approve, deny", who("E2", "supervisor"), "pay", "approve", False, True),
-    "an allow by person": ("p, E1, *, read_it, call, allow", who("E1"), "read_it", "call", True, False),
+    "a deny to approve": ("p, user:E2, *, pay, approve, deny", who("E2", "supervisor"), "pay", "approve", False, True),
+    "an allow by person": ("p, user:E1, *, read_it, call, allow", who("E1"), "read_it", "call", True, False),
     "a prefix covers its server": ("p, a, *, mcp__tts__*, call, allow", who("E1", "a"), "mcp__tts__say", "call", True, False),
     "a prefix covers no look-alike": (
         "p, a, *, mcp__tts__*, call, allow",
@@ -42,6 +42,30 @@ DECISIONS = {
     "a role everywhere": ("g, E1, employee, *", who("E1"), "read_it", "call", True, False),
     "a role of a role": ("g, clerk, employee, *", who("E1", "clerk"), "read_it", "call", True, False),
     "a person called like a role": ("", who("supervisor", "employee"), "pay", "approve", False, False),
+    "a person called like a role of a rule": ("p, auditor, *, pay, call, allow", who("auditor"), "pay", "call", False, False),
+    "a person who has that role": ("p, auditor, *, pay, call, allow", who("E1", "auditor"), "pay", "call", True, False),
+    "a role called like a person of a rule": ("p, user:E1, *, pay, call, allow", who("x", "E1"), "pay", "call", False, False),
+    "a role spelled like a person": ("p, user:E1, *, pay, call, allow", who("x", "user:E1"), "pay", "call", False, False),
+    "a person whose name is a role": (
+        "p, user:employee, *, pay, call, deny",
+        who("employee", "employee"),
+        "pay",
+        "call",
+        False,
+        True,
+    ),
+    "a deny by role, spelled out": ("p, role:employee, *, pay, call, deny", who("E1", "employee"), "pay", "call", False, True),
+    "a role by rule for a person": ("g, user:E1, employee, *", who("E1"), "read_it", "call", True, False),
+    "that is no role of a role": ("g, user:E1, employee, *", who("x", "E1"), "read_it", "call", False, False),
+    "a role by rule for a role": ("g, role:E1, employee, *", who("E1"), "read_it", "call", False, False),
+    "a role that a rule names is no person": (
+        "g, clerk, employee, *\np, clerk, *, pay, call, deny",
+        who("clerk"),
+        "read_it",
+        "call",
+        False,
+        False,
+    ),
     "a person called *": ("", who("*"), "read_it", "call", False, False),
 }
 
@@ -56,16 +80,16 @@ def test_a_decision(tmp_path: Path, csv: str, session: Session, tool: str, act: 
 
 def test_a_verdict_names_its_rules(tmp_path: Path) -> None:
     """The audit can say which rule allowed, and which one denied."""
-    judge = loaded(tmp_path, "p, E1, *, pay, call, deny\n")
+    judge = loaded(tmp_path, "p, user:E1, *, pay, call, deny\n")
 
     assert judge.decide(who("E2", "employee"), "pay", "call").rules == ("p, employee, *, pay, call, allow",)
-    assert judge.decide(who("E1", "employee"), "pay", "call").rules == ("p, E1, *, pay, call, deny",)
+    assert judge.decide(who("E1", "employee"), "pay", "call").rules == ("p, user:E1, *, pay, call, deny",)
     assert judge.decide(who("E2"), "pay", "call").rules == ()
 
 
 def test_a_child_is_never_wider_than_whom_it_is_within(tmp_path: Path) -> None:
     """A child needs its own role, does not inherit the person's, and falls with the parent's denies."""
-    judge = loaded(tmp_path, "g, E1, employee, *\np, E9, *, pay, call, deny\n")
+    judge = loaded(tmp_path, "g, E1, employee, *\np, user:E9, *, pay, call, deny\n")
     parent = who("E1", "employee")
 
     assert judge.decide(who("E1", "employee", within=parent), "pay", "call").allowed

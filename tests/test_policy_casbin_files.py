@@ -32,6 +32,18 @@ CSV_MISTAKES = {
     "a star in the middle": ("p, a, *, p*y, call, deny", "* may only stand at the end", "prefix"),
     "a star in a role": ("p, a*, *, pay, call, deny", "* stands alone", "everybody"),
     "a role of itself": ("g, a, a, *", "roles of each other", "remove"),
+    "a character nobody sees": ("p, us\u200ber, *, pay, call, deny", "U+200B, which cannot be seen", "remove it"),
+    "in a tenant": ("p, employee, ac\u00adme, pay, call, deny", "U+00AD", "remove it"),
+    "in a grant": ("g, E1, employee\u00a0, *", "U+00A0", "remove it"),
+    "a rule behind another line break": ("# note\u2028p, employee, *, pay, call, deny", "U+2028", "only a line feed"),
+    "a lone carriage return": ("# note\rp, employee, *, pay, call, deny", "U+000D", "only a line feed"),
+    "a rule that stands backwards": ("# \u202ep, employee, *, pay, call, deny", "U+202E", "remove it"),
+    "a tab inside a name": ("p, emp\tloyee, *, pay, call, deny", "a tab inside a name", "without it"),
+    "a person as a role": ("g, E1, user:E2, *", "cannot be a role", "g, person or role"),
+    "a prefix in capitals": ("p, User:E1, *, pay, call, deny", "User:E1 is no name", "user:NAME"),
+    "a prefix alone": ("p, role:, *, pay, call, deny", "role: is no name", "role:NAME"),
+    "two prefixes": ("p, role:user:E1, *, pay, call, deny", "is no name", "user:NAME"),
+    "a star as a person": ("p, user:*, *, pay, call, deny", "* stands alone", "everybody"),
     "a star as a role": ("g, a, *, *", "* cannot be", "name"),
 }
 
@@ -94,3 +106,10 @@ def test_the_shipped_model_is_used_when_the_folder_has_none() -> None:
 
     assert authorizer([], [Rule("a", "*", "t", "call", "allow")], [], {"a"}, problems) is not None
     assert problems.errors == []
+
+
+def test_what_only_looks_unusual_is_read(tmp_path: Path) -> None:
+    """Tabs around columns, Windows line ends, and any script in a comment change nothing."""
+    judge = loaded(tmp_path, "# \u6ce8\u3000\U0001f468\u200d\U0001f469\r\np,\temployee\t, *, pay, call, deny\r\n")
+
+    assert judge.decide(who("E1", "employee"), "pay", "call").denied

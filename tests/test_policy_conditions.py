@@ -65,6 +65,8 @@ CONDITIONS = {
     "pattern": ("a: {pattern: 'R-[0-9]+'}", {"a": "R-17"}, YES),
     "pattern is whole": ("a: {pattern: 'R-[0-9]+'}", {"a": "xR-17"}, NO),
     "pattern ends truly": ("a: {pattern: '^R-[0-9]+$'}", {"a": "R-17\n"}, NO),
+    "pattern spans lines": ("a: {pattern: '.*urgent.*'}", {"a": "x\nurgent\ny"}, YES),
+    "a line break is any character": ("a: {pattern: 'R-.'}", {"a": "R-\n"}, YES),
     "pattern is ASCII": (r"a: {pattern: '\d'}", {"a": "٣"}, NO),
     "alternatives are whole": ("a: {pattern: 'a|b'}", {"a": "bc"}, NO),
     "format": ("a: {format: date}", {"a": "2026-02-30"}, NO),

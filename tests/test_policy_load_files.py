@@ -93,6 +93,36 @@ def test_other_files_in_the_folder_are_left_alone(tmp_path: Path) -> None:
     assert set(load_policy(folder(tmp_path, files), (PAY, LOOK)).policy.tools) == {"look", "pay"}
 
 
+SKIPPED = {
+    "a draft": "cases-deny.csv",
+    "a hidden file": ".deny.csv",
+    "a backup": "rules.csv.bak",
+    "an old model": "model.conf~",
+    "another model": "casbin.conf",
+    "a folder": "more.yaml",
+}
+
+
+@pytest.mark.parametrize("name", SKIPPED.values(), ids=SKIPPED.keys())
+def test_a_file_that_looks_like_policy_and_is_not_read_is_named(tmp_path: Path, name: str) -> None:
+    """A deny rule in a file that nobody reads would be without effect; cases and other files are no policy to anybody."""
+    there = folder(tmp_path, {"tools.yaml": entry(GOOD), "cases.yaml": "- 1\n", "notes.md": "x"})
+    if name == "more.yaml":
+        (there / name).mkdir()
+    else:
+        (there / name).write_text("p, staff, *, pay, call, deny\n", "utf-8")
+    found = [warning for warning in load_policy(there, (PAY, LOOK)).warnings if "not read" in warning.message]
+
+    assert [(warning.file, warning.message) for warning in found] == [(str(there), f"not read: {name}")]
+
+
+def test_a_link_to_a_rule_file_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    """Rules that cannot be read are not the same as no rules."""
+    (tmp_path / "rules.csv").symlink_to(tmp_path / "gone")
+
+    assert [(one.file, "cannot be read" in one.message) for one in problems(tmp_path, entry(GOOD))] == [("rules.csv", True)]
+
+
 def test_values_keep_their_digits_and_words(tmp_path: Path) -> None:
     """YAML 1.2: `no` is a text, a date is a text, and 0.10 stays 0.10."""
     text = entry(GOOD + "    schema: {properties: {note: {enum: [no, 2026-10-15]}, amount: {multipleOf: 0.10}}}")

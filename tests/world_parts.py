@@ -39,7 +39,7 @@ APPROVE: list[Any] = [
     {"by": ["boss"], "expires": "1h"},
     [{"when": {"n": {"maximum": 1}}, "by": "self"}, {"by": ["boss"]}],
 ]
-DENIES = ("p, employee, *, {tool}, call, deny\n", "p, E1, *, {tool}, call, deny\n", "p, *, *, *, call, deny\n")
+DENIES = ("p, employee, *, {tool}, call, deny\n", "p, user:E1, *, {tool}, call, deny\n", "p, *, *, *, call, deny\n")
 
 
 def _entry(kind: str) -> st.SearchStrategy[dict[str, Any]]:

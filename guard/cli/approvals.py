@@ -11,10 +11,11 @@ import sys
 
 from guard.cli.desk import Desk, desk
 from guard.cli.places import DEFAULT_POLICY, DEFAULT_STORE
+from guard.cli.show import json_text
 from guard.cli.tables import table
 from guard.cli.views import approval_json, approval_lines, utc
 from guard.core.model import Approval
-from guard.core.values import JsonObject, encode
+from guard.core.values import JsonObject
 
 EXAMPLES = """examples:
   guard approvals list                                 what waits for a decision of yours
@@ -76,7 +77,7 @@ def list_(arguments: argparse.Namespace) -> int:
         rows = [_row(here, one) for one in found]
         plain = [_json(here, one) for one in found]
     if arguments.json:
-        print(encode(plain))
+        print(json_text(plain))
     elif not found:
         print(f"no approvals {'' if arguments.all else 'wait '}for {who}")
     else:
@@ -99,7 +100,7 @@ def show(arguments: argparse.Namespace) -> int:
     """Show one approval in full."""
     with desk(arguments) as here:
         found = here.show(arguments.id)
-    for line in [encode(approval_json(found))] if arguments.json else approval_lines(found):
+    for line in [json_text(approval_json(found))] if arguments.json else approval_lines(found):
         print(line)
     return 0
 
@@ -127,7 +128,7 @@ def _vote(arguments: argparse.Namespace, *, yes: bool, ask: bool) -> int:
     told = (
         f"{after.status} by {here.me.principal}; the program that asked {'runs the call' if yes else 'is told'} when it goes on"
     )
-    print(encode(approval_json(after)) if arguments.json else told)
+    print(json_text(approval_json(after)) if arguments.json else told)
     return 0
 
 

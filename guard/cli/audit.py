@@ -7,7 +7,7 @@ import sys
 
 from guard.cli.places import DEFAULT_STORE, existing_store
 from guard.cli.records import Entry, entries, json_line, table_lines, verdict_line
-from guard.core.values import encode
+from guard.cli.show import json_text
 from guard.stores.chain import Verified
 
 EXAMPLES = """examples:
@@ -66,7 +66,7 @@ def _wanted(entry: Entry, arguments: argparse.Namespace) -> bool:
 
 
 def _verdict_json(verified: Verified) -> str:
-    return encode(
+    return json_text(
         {
             "records": verified.records,
             "verified": verified.ok,

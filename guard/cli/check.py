@@ -10,10 +10,10 @@ from importlib import metadata
 
 from guard.cli.permissions import Permissions, permissions
 from guard.cli.places import DEFAULT_POLICY, UsageError, policy_folder
-from guard.cli.show import spell
+from guard.cli.show import json_text, spell
 from guard.cli.tables import table
 from guard.core.rules import ApprovalRule, Tool
-from guard.core.values import JsonObject, encode
+from guard.core.values import JsonObject
 from guard.errors import PolicyError, Problem
 
 EXAMPLES = """examples:
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         problems, warnings = error.problems, error.warnings
     warnings = (*warnings, *installation())
     if arguments.json:
-        print(encode({"ok": not problems, "problems": _plain(problems), "warnings": _plain(warnings), "tools": tools}))
+        print(json_text({"ok": not problems, "problems": _plain(problems), "warnings": _plain(warnings), "tools": tools}))
     else:
         _tell(folder, problems, warnings, tools)
     return 1 if problems else 0

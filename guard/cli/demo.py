@@ -8,14 +8,13 @@ from typing import TextIO
 
 from guard.cli.asking import Supervisor
 from guard.cli.records import Entry, entries, of_conversation, table_lines, verdict_line
-from guard.cli.show import spell
+from guard.cli.show import json_text, spell
 from guard.cli.telling import Aloud, Quiet
 from guard.cli.travel.attack import attack
 from guard.cli.travel.episode import SCRIPT, load_episode, script_of
 from guard.cli.travel.play import Played, play
 from guard.cli.travel.report import round_json
 from guard.cli.travel.stage import Stage, stage
-from guard.core.values import encode
 from guard.stores.chain import Verified
 
 EXAMPLES = """examples:
@@ -78,7 +77,7 @@ def _questions(*, as_json: bool) -> TextIO | None:
 
 
 def _json(played: Played, here: Stage, verified: Verified) -> str:
-    return encode(
+    return json_text(
         {
             "rounds": [round_json(one) for one in played.rounds],
             "answer": played.answer,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from guard.policy.problems import Problems
 from guard.policy.rule_files import ANY, Rule, read_rules
-from guard.policy.source import Item, read_folder, read_yaml
+from guard.policy.source import Item, is_rules, is_yaml, read_folder, read_yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ def permissions(folder: str) -> Permissions:
     """Read the rules of a folder."""
     unheard = Problems()  # whatever is wrong has been said by the load before
     files = read_folder(folder, unheard)
-    documents = [read_yaml(file, unheard) for file in files if file.name.endswith((".yaml", ".yml"))]
+    documents = [read_yaml(file, unheard) for file in files if is_yaml(file.name)]
     tools = {name: item for document in documents if document is not None for name, item in _tools(document).items()}
     written = [Rule(role, ANY, name, "call", "allow") for name, item in tools.items() for role in _allowed(item)]
-    more, _ = read_rules([file for file in files if file.name.endswith(".csv")], frozenset(tools), unheard)
-    return Permissions((*written, *more))
+    book = read_rules([file for file in files if is_rules(file.name)], frozenset(tools), unheard)
+    return Permissions((*written, *book.rules))
 
 
 def _tools(document: Item) -> dict[str, Item]:

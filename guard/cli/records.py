@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from guard.cli.show import escaped
 from guard.cli.tables import table
 from guard.core.ports import Sealed, Store
 from guard.core.values import Json, JsonObject, encode
@@ -81,12 +82,12 @@ def _who(entry: Entry) -> str:
 
 
 def json_line(entry: Entry) -> str:
-    """The body exactly as stored, with `prev` and `hash` behind it, as one line of JSON."""
+    """The body as stored, with `prev` and `hash` behind it, as one line of JSON; unseen characters are escaped, the values are the same."""
     sealed = entry.sealed
     proof = f'"prev":{encode(sealed.prev)},"hash":{encode(sealed.hash)}'
-    if entry.body and "\n" not in sealed.body:
-        return f"{sealed.body.rstrip()[:-1]},{proof}}}"
-    return f'{{"chain":{sealed.chain},"seq":{sealed.seq},"body":{encode(sealed.body)},{proof}}}'
+    if entry.body and min(sealed.body) >= " ":
+        return escaped(f"{sealed.body.rstrip()[:-1]},{proof}}}")
+    return escaped(f'{{"chain":{sealed.chain},"seq":{sealed.seq},"body":{encode(sealed.body)},{proof}}}')
 
 
 def verdict_line(verified: Verified) -> str:

@@ -55,6 +55,23 @@ def _spelled(given: Json) -> Json:
     return given
 
 
+def json_text(given: Json) -> str:
+    """JSON of a value for a program that may be a terminal: the same value, with nothing in the text that could not be seen."""
+    return escaped(encode(given))
+
+
+def escaped(text: str) -> str:
+    """JSON text with each unseen character as its four-digit escape; they stand only inside strings, so that the value stays the same."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escape(char) if unseen(char) else char for char in text)
+
+
+def _escape(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+
+
 def count_unseen(given: Json) -> int:
     """How many characters of a value had to be spelled out."""
     if isinstance(given, str):

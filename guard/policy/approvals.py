@@ -13,7 +13,8 @@ from guard.core.rules import ApprovalRule, ArgumentRule
 from guard.policy import language
 from guard.policy.conditions import CALL, condition
 from guard.policy.grounds import Context
-from guard.policy.problems import Problems
+from guard.policy.problems import Problems, is_invisible
+from guard.policy.rule_files import PERSON
 from guard.policy.source import Item
 
 NEVER = "never"
@@ -92,6 +93,10 @@ def check_role(name: str, item: Item, problems: Problems) -> None:
     """Report a role name that a rule file could not hold, or that stands for everybody where a person must be named."""
     if name != name.strip() or any(char in name for char in ',"#()[]\n') or "*" in name:
         problems.error(item, f"{name} cannot be a role", "write letters, digits, - and _")
+    elif any(map(is_invisible, name)):
+        problems.error(item, f"{name!a} holds a character that cannot be seen", "write the name again")
+    elif name.casefold().startswith((PERSON, "role:")):
+        problems.error(item, f"{name} cannot be a role", "write the role's plain name; a person stands in a rule file")
 
 
 def _check_order(item: Item, problems: Problems, *, conditional: bool, last: bool) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from guard.core.model import Session
 from guard.core.ports import Verdict
 from guard.policy.problems import Problems
-from guard.policy.rule_files import ACTS, ANY, Grant, Graph, Rule
+from guard.policy.rule_files import ACTS, ANY, PERSON, Grant, Graph, Rule
 from guard.policy.source import File, Item, text_of
 
 MAX_MEMO = 4096
@@ -73,8 +73,8 @@ class CasbinAuthorizer:
     """Implements the core's `Authorizer` over one frozen set of rules."""
 
     def __init__(self, model: str, rules: Sequence[Rule], grants: Sequence[Grant], *, roles: Iterable[str]) -> None:
-        self._graph = Graph(grants)
-        self._role_names = frozenset(roles) | {grant.role for grant in grants}
+        names = frozenset(roles) | {grant.role for grant in grants} | {rule.sub for rule in rules}
+        self._graph = Graph(_linked(grants, names))
         self._enforcer = _enforcer(model, rules, self._graph) if rules else None
         self._memo: dict[tuple[frozenset[str], str, str, str], Verdict] = {}
         self._lock = threading.Lock()
@@ -94,14 +94,13 @@ class CasbinAuthorizer:
     def roles(self, session: Session) -> frozenset[str]:
         """Every role that the session holds: its own and those that rules derive."""
         subjects = self._subjects(session)
-        found = frozenset(role for name in subjects for role in self._graph.of(name, session.tenant))
-        return found - (frozenset({session.principal}) - frozenset(session.roles))
+        found = {role for name in subjects for role in self._graph.of(name, session.tenant)}
+        return frozenset(role for role in found if not role.startswith(PERSON))
 
     def _subjects(self, session: Session) -> frozenset[str]:
-        names = frozenset(session.roles)
-        if session.within is not None or session.principal in self._role_names:  # a person called like a role is not that role
-            return names
-        return names | {session.principal}
+        """The session's roles and the person, marked as one, so that neither is ever taken for the other."""
+        names = frozenset(role for role in session.roles if not role.startswith(PERSON))
+        return names if session.within is not None else names | {PERSON + session.principal}
 
     def _judge(self, subjects: frozenset[str], tenant: str, tool: str, act: str) -> Verdict:
         key = (subjects, tenant, tool, act)
@@ -122,6 +121,14 @@ class CasbinAuthorizer:
         with self._lock:
             allowed, rule = self._enforcer.enforce_ex(subject, tenant, tool, act)
         return allowed is True, tuple(rule)
+
+
+def _linked(grants: Iterable[Grant], roles: frozenset[str]) -> Iterator[Grant]:
+    """The grants, and each to a plain name that is no role anywhere once more: to the person of that name."""
+    for grant in grants:
+        yield grant
+        if grant.sub not in roles and not grant.sub.startswith(PERSON):
+            yield Grant(PERSON + grant.sub, grant.role, grant.dom)
 
 
 def _verdict(answers: Sequence[tuple[bool, Sequence[str]]]) -> Verdict:
@@ -190,7 +197,12 @@ def _probe(built: CasbinAuthorizer, rules: Sequence[Rule], spot: Item, problems:
         for rule in plain[:budget]:
             others = [other for other in mine if other.covers(rule.obj)]
             tenant = _NOWHERE if rule.dom == ANY else rule.dom
-            known = Session(principal=_NOBODY, roles=(rule.sub,), tenant=tenant)
+            person = rule.sub.startswith(PERSON)
+            known = Session(
+                principal=rule.sub.removeprefix(PERSON) if person else _NOBODY,
+                roles=() if person else (rule.sub,),
+                tenant=tenant,
+            )
             if all(other.eft == "allow" for other in others) and not built.decide(known, rule.obj, act).allowed:
                 problems.error(spot, f"the matcher does not apply the rule {rule}", "compare with the shipped model.conf")
             nobody = Session(principal=_NOBODY, tenant=tenant)

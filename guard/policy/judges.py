@@ -92,7 +92,7 @@ def _types(wanted: Json) -> Judge:
 
 
 def _pattern(wanted: Json) -> Judge:
-    compiled = re.compile(anchored(wanted))
+    compiled = re.compile(anchored(wanted), re.DOTALL)  # a line break must not slip past what a rule refuses
     return lambda value: bool(compiled.fullmatch(value))
 
 

@@ -23,6 +23,7 @@ from guard.policy.hints import warn_unseen
 from guard.policy.limits import limits
 from guard.policy.problems import Problems, meant, squash
 from guard.policy.rule_files import Grant, Rule, read_rules
+from guard.policy.rule_names import warn_names
 from guard.policy.source import File, Item, is_rules, is_yaml, read_folder, read_yaml
 from guard.policy.tools import CheckFunction, Declared, Entry, compile_tool
 
@@ -55,7 +56,7 @@ def load_policy(
     spot = Item(next((file.name for file in files if is_yaml(file.name)), str(folder)), None)
     whole = limits(_tops(documents, "limits"), _tops(documents, "prices"), spot, problems)
     people = _people(_collect(documents, "people", problems), problems)
-    rules, grants, roles = _rules(files, entries, tools, problems)
+    rules, grants, roles = _rules(files, entries, tools, people, problems)
     judge = authorizer(files, rules, grants, roles, problems)
     _warn(entries, tools, rules, grants, unlisted, spot, problems)
     warn_unseen(entries, tools, problems)
@@ -177,7 +178,11 @@ def _compile(
 
 
 def _rules(
-    files: Sequence[File], entries: Mapping[str, Item], tools: Mapping[str, Tool], problems: Problems
+    files: Sequence[File],
+    entries: Mapping[str, Item],
+    tools: Mapping[str, Tool],
+    people: Mapping[str, Session],
+    problems: Problems,
 ) -> tuple[list[Rule], list[Grant], set[str]]:
     """The rules that the YAML means and those of the CSV files, the role graph, and every name that is certainly a role."""
     written = []
@@ -191,8 +196,11 @@ def _rules(
     for name, tool in tools.items():
         voters = dict.fromkeys(role for rule in tool.approval for role in rule.by)
         written += [Rule(role, "*", name, "approve", "allow") for role in voters]
-    more, grants = read_rules([file for file in files if is_rules(file.name)], frozenset(entries), problems)
-    return [*written, *more], grants, {rule.sub for rule in written} - {"*"}
+    book = read_rules([file for file in files if is_rules(file.name)], frozenset(entries), problems)
+    roles = {rule.sub for rule in written} - {"*"}
+    warn_names(book, roles, people, problems)
+    roles |= book.roles | {role for one in people.values() for role in one.roles}
+    return [*written, *book.rules], list(book.grants), roles
 
 
 def _people(entries: Mapping[str, Item], problems: Problems) -> dict[str, Session]:

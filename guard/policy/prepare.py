@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from types import MappingProxyType
 
 from guard.core.rules import Prepared
 from guard.core.values import Json, JsonObject, copy
@@ -48,21 +49,22 @@ class _Log:
     converted: list[str] = field(default_factory=list)
 
 
-def preparer(schema: Schema, *, lossless: bool, fill: frozenset[str] = frozenset()) -> Callable[[JsonObject], Prepared]:
+def preparer(
+    schema: Schema, *, lossless: bool, fill: Mapping[str, Json] = MappingProxyType({})
+) -> Callable[[JsonObject], Prepared]:
     """A function that prepares the arguments of one tool; it gives back the same object when nothing changed.
 
-    `fill` names arguments that somebody judges: where one is left out, its default is what will run, so it is filled in here.
+    `fill` holds the defaults of arguments that somebody judges: where one is left out, that is what will run, so it is filled in here.
     """
     root = _plan(schema, schema.strict, {})
-    defaults = {name: place.default for name, place in root.fields.items() if name in fill and place.default is not _ABSENT}
     deep = any(place.inside.fields or place.inside.item for place in root.fields.values())
 
     def prepare(arguments: JsonObject) -> Prepared:
         given = prepare_given(arguments)
-        left = [name for name in defaults if name not in given.arguments]
+        left = [name for name in fill if name not in given.arguments]
         if not left:
             return given
-        filled = {**given.arguments, **{name: copy(defaults[name]) for name in left}}
+        filled = {**given.arguments, **{name: copy(fill[name]) for name in left}}
         return Prepared(arguments=filled, defaulted=(*given.defaulted, *left), converted=given.converted)
 
     def prepare_given(arguments: JsonObject) -> Prepared:
@@ -72,7 +74,15 @@ def preparer(schema: Schema, *, lossless: bool, fill: frozenset[str] = frozenset
         changed = _object(root, arguments, (), log)
         return Prepared(arguments=changed, defaulted=tuple(log.defaulted), converted=tuple(log.converted))
 
-    return prepare if defaults else prepare_given
+    return prepare if fill else prepare_given
+
+
+def defaults_of(schema: Schema) -> dict[str, Json]:
+    """The default of each top-level argument that has one."""
+    inner = _inner(schema.strict, schema.strict)
+    shapes = (inner.get("properties") or {}) if isinstance(inner, Mapping) else {}
+    found = {name: _default(schema.strict, shape) for name, shape in shapes.items()}
+    return {name: value for name, value in found.items() if value is not _ABSENT}
 
 
 def _has_null(value: Json) -> bool:

@@ -7,6 +7,7 @@ file of this package.
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -44,6 +45,20 @@ class Problems:
     def _add(target: list[Problem], problem: Problem) -> None:
         if problem not in target:
             target.append(problem)
+
+
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+_JOINERS = "\u200c\u200d"  # some scripts, and emoji, cannot be written without them
+
+
+def is_invisible(char: str) -> bool:
+    """Whether a reader could not see this character of a name: any blank but the plain space, controls, marks of direction."""
+    return char != " " and not "!" <= char <= "~" and unicodedata.category(char) in _UNSEEN
+
+
+def is_line_break(char: str) -> bool:
+    """Whether an editor may show the text behind this character on another line or in another order than it is read here."""
+    return char not in "\t " + _JOINERS and unicodedata.category(char) in {"Cc", "Cf", "Zl", "Zp"}
 
 
 def squash(name: str) -> str:

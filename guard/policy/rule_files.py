@@ -7,21 +7,24 @@ file and line. May not decide anything. Comes after source and before casbin_rul
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from guard.policy.problems import Problems, meant
+from guard.policy.problems import Problems, is_invisible, is_line_break, meant
 from guard.policy.source import File, Item, text_of
 
 ACTS = ("call", "approve")
 EFFECTS = ("allow", "deny")
 ANY = "*"
+PERSON = "user:"
+"""Before a name in a rule: it is a person's own, not a role's. No role begins like this."""
+ROLE = "role:"
 _COLUMNS = {"p": 6, "g": 4}
 _FORMS = {"p": "p, role, tenant, tool, call, deny", "g": "g, person or role, role, tenant"}
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One `p` line: who (role or person, `*` for everybody), where, which tool, which act, and allow or deny."""
+    """One `p` line: who (a role, `user:` and a person, or `*`), where, which tool, which act, and allow or deny."""
 
     sub: str
     dom: str
@@ -44,56 +47,101 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One `g` line: in `dom` (`*`: everywhere), whoever is `sub` is also `role`."""
+    """One `g` line: in `dom` (`*`: everywhere), whoever is `sub` is also `role`. `sub` is a role, a person, or `user:` and a person."""
 
     sub: str
     role: str
     dom: str
 
 
-def read_rules(files: Iterable[File], tools: frozenset[str], problems: Problems) -> tuple[list[Rule], list[Grant]]:
+@dataclass(frozen=True, slots=True)
+class RuleBook:
+    """What the CSV files say, each rule with its place. `roles` are the names that a line calls a role outright (`role:x`)."""
+
+    rules: dict[Rule, Item] = field(default_factory=dict)
+    grants: dict[Grant, Item] = field(default_factory=dict)
+    roles: set[str] = field(default_factory=set)
+
+
+def read_rules(files: Iterable[File], tools: frozenset[str], problems: Problems) -> RuleBook:
     """Every rule of the CSV files. Lines that are wrong are reported and left out; the load fails then."""
-    rules: dict[Rule, Item] = {}
-    grants: dict[Grant, Item] = {}
+    book = RuleBook()
     for file in files:
-        for number, line in enumerate((text_of(file, problems) or "").splitlines(), start=1):
+        for number, line in enumerate((text_of(file, problems) or "").split("\n"), start=1):
             spot = Item(file.name, number)
-            cells = _cells(line, spot, problems)
-            if not cells:
-                continue
-            found = _rule(cells, spot, tools, problems) if cells[0] == "p" else Grant(*cells[1:])
-            table: dict[object, Item] = rules if isinstance(found, Rule) else grants  # type: ignore[assignment]
-            if found in table:
-                problems.warn(spot, "the rule is written twice", f"the first stands at {table[found].file}:{table[found].line}")
-            if found is not None:
-                table.setdefault(found, spot)
-    _cycles(grants, problems)
-    return list(rules), list(grants)
+            cells = _cells(line.removesuffix("\r"), spot, problems)
+            if cells:
+                _add(cells, spot, book, tools, problems)
+    _cycles(book.grants, problems)
+    return book
+
+
+def _add(cells: list[str], spot: Item, book: RuleBook, tools: frozenset[str], problems: Problems) -> None:
+    """Put one line into the book."""
+    kind, sub, other, *rest = cells
+    sub = _name(sub, spot, book, problems)
+    table: dict[Rule, Item] | dict[Grant, Item]
+    found: Rule | Grant | None
+    if kind == "p":
+        table, found = book.rules, _rule(Rule(sub, other, *rest), spot, tools, problems)
+    else:
+        role = _name(other, spot, book, problems)
+        if role.startswith(PERSON):
+            problems.error(spot, f"{role} is a person and cannot be a role", f"write {_FORMS['g']}")
+        table, found = book.grants, Grant(sub, role, *rest)
+    if found in table:
+        first = table[found]  # type: ignore[index]  # each table is asked for its own kind
+        problems.warn(spot, "the rule is written twice", f"the first stands at {first.file}:{first.line}")
+    elif found is not None:
+        table[found] = spot  # type: ignore[index]  # as above
+
+
+def _name(cell: str, spot: Item, book: RuleBook, problems: Problems) -> str:
+    """A role's plain name, or `user:` and a person's."""
+    prefix = next((known for known in (ROLE, PERSON) if cell.casefold().startswith(known)), "")
+    if not prefix:
+        return cell
+    name = cell[len(prefix) :].strip()
+    if not cell.startswith(prefix) or not name or name.casefold().startswith((ROLE, PERSON)):
+        problems.error(spot, f"{cell} is no name", "write role:NAME or user:NAME, in small letters")
+    if prefix == PERSON:
+        return PERSON + name
+    if name != ANY:
+        book.roles.add(name)
+    return name
 
 
 def _cells(line: str, spot: Item, problems: Problems) -> list[str]:
     """The columns of one line, or nothing for a blank line, a comment or a mistake."""
-    text = line.strip()
-    if not text or text.startswith("#"):
+    text = line.strip(" \t")
+    note = text.startswith("#")
+    unseen = next((char for char in text if (is_line_break(char) if note else is_invisible(char) and char != "\t")), None)
+    if unseen is not None:
+        problems.error(
+            spot, f"the character U+{ord(unseen):04X}, which cannot be seen", "remove it; only a line feed ends a line"
+        )
+        return []
+    if not text or note:
         return []
     bad = next((char for char in '"#()[]' if char in text), None)
     if bad is not None:
         problems.error(spot, f"{bad} inside a rule", "write comments on lines of their own, and names without quotes or brackets")
         return []
-    cells = [cell.strip() for cell in text.split(",")]
+    cells = [cell.strip(" \t") for cell in text.split(",")]
     if cells[0] not in _COLUMNS:
         problems.error(spot, f"unknown rule type {cells[0]}", "write p for a rule or g for a role")
     elif len(cells) != _COLUMNS[cells[0]]:
         problems.error(spot, f"{len(cells)} columns instead of {_COLUMNS[cells[0]]}", f"write {_FORMS[cells[0]]}")
     elif not all(cells):
         problems.error(spot, "an empty column", f"write {_FORMS[cells[0]]}; * stands for any")
+    elif any("\t" in cell for cell in cells):
+        problems.error(spot, "a tab inside a name", "write the name without it")
     else:
         return cells
     return []
 
 
-def _rule(cells: list[str], spot: Item, tools: frozenset[str], problems: Problems) -> Rule | None:
-    rule = Rule(*cells[1:])
+def _rule(rule: Rule, spot: Item, tools: frozenset[str], problems: Problems) -> Rule | None:
     before = len(problems.errors)
     if rule.eft not in EFFECTS:
         problems.error(spot, f"unknown effect {rule.eft}", meant(rule.eft, EFFECTS))

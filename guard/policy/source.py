@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from guard.core.values import Json
-from guard.policy.problems import Problems
+from guard.policy.problems import Problems, is_invisible
 
 MAX_NODES = 100_000
 """Values in one file, aliases counted each time they are used: an alias bomb must not stop the machine."""
@@ -61,19 +61,40 @@ def read_folder(folder: str | os.PathLike[str], problems: Problems) -> list[File
     here = Path(folder)
     spot = Item(str(here), None)
     try:
-        names = sorted(entry.name for entry in here.iterdir() if entry.is_file() and _is_policy(entry.name))
+        found = sorted(here.iterdir())
     except OSError as failure:
         problems.error(spot, f"the policy folder cannot be read: {failure.strerror}", "name a folder that holds tools.yaml")
         return []
+    names = [entry.name for entry in found if _is_policy(entry.name) and (entry.is_file() or _points_nowhere(entry))]
     if not any(is_yaml(name) for name in names):
         problems.error(spot, "the policy folder holds no YAML file", "write tools.yaml in it")
+    skipped = [entry.name for entry in found if entry.name not in names and _looks_like_policy(entry.name)]
+    if skipped:
+        problems.warn(
+            spot, f"not read: {', '.join(map(_shown, skipped))}", "rename what belongs to the policy, move the rest away"
+        )
     return list(_read(here, names, problems))
+
+
+def _points_nowhere(entry: Path) -> bool:
+    """Whether a link leads to nothing: what it stands for is missing, which is a mistake and not an absence."""
+    return entry.is_symlink() and not entry.exists()
 
 
 def _is_policy(name: str) -> bool:
     if name.startswith((".", "cases")):  # cases are read by the reviewer's desk, not here
         return False
     return name == "model.conf" or is_yaml(name) or is_rules(name)
+
+
+def _looks_like_policy(name: str) -> bool:
+    """Whether somebody may believe that a file of this name is part of the policy."""
+    lower = name.lower()
+    return lower not in {"cases.yaml", "cases.yml"} and any(end in lower for end in (".csv", ".yaml", ".yml", ".conf"))
+
+
+def _shown(name: str) -> str:
+    return "".join(f"[U+{ord(char):04X}]" if is_invisible(char) else char for char in name)
 
 
 def is_yaml(name: str) -> bool:

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from guard.core.paths import Path
-from guard.core.rules import Binding, Check, Issue, Kind, ResourceRule, ResultRule, Tool, ToolLimits
+from guard.core.rules import Binding, Check, Issue, Kind, Prepared, ResourceRule, ResultRule, Tool, ToolLimits
 from guard.core.values import JsonObject, canonical, digest
 from guard.policy import language
 from guard.policy.approvals import approvals, argument_rules
 from guard.policy.fields import normal, takes, visible, with_fields
+from guard.policy.filled import Own, check_records, filled
 from guard.policy.grounds import Context, grounds, prerequisites
 from guard.policy.hints import warn_identities, warn_untyped
 from guard.policy.limits import tool_limits
@@ -43,6 +44,9 @@ class Declared:
     accepts: Callable[[JsonObject], tuple[Issue, ...]] | None = None
     origin: str = ""
     trouble: str = ""  # why nothing is known of its arguments, though it has a signature
+    silent: frozenset[str] = (
+        frozenset()
+    )  # arguments that may be left out, where `schema` does not say what the function then takes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +82,11 @@ def _compile(entry: Entry, problems: Problems) -> Tool | None:
         return None
     context = Context(tool=entry.name, schema=schema.source, tools=entry.tools, problems=problems, records="resource" in fields)
     tool = _assemble(entry, fields, kind, schema, bindings, context)
+    fill = filled(tool, schema, _own(entry.declared), entry.item, problems)
+    if entry.declared is not None or schema.source:  # without a program and a schema nothing is known of the arguments
+        check_records(tool, schema, fill, fields.get("resource", entry.item), problems)
+    lossless = language.choice(fields.get("coerce"), problems, "coerce", ("lossless",)) == "lossless"
+    tool = replace(tool, prepare=preparer(schema, lossless=lossless, fill=fill))
     warn_identities(tool, entry.item, problems)
     if "schema" not in fields and entry.declared is not None:
         warn_untyped(tool, entry.declared.schema or {}, entry.item, problems)
@@ -91,7 +100,6 @@ def _assemble(
     description = language.text(fields.get("description"), problems, "description") or _described(entry.declared)
     rules, resolved = argument_rules(fields, context)
     approval, shown = approvals(entry.item, fields, kind, context)
-    coerce = language.choice(fields.get("coerce"), problems, "coerce", ("lossless",))
     return Tool(
         name=entry.name,
         kind=kind,
@@ -100,7 +108,7 @@ def _assemble(
         schema=schema.source,
         visible=visible(schema.source, frozenset(binding.field for binding in bindings)),
         validate=_validator(schema, entry.declared),
-        prepare=preparer(schema, lossless=coerce == "lossless"),
+        prepare=_as_given,
         checks=_checks(fields.get("checks"), entry.checks, problems),
         bindings=bindings,
         grounds=grounds(fields["ground"], context) if "ground" in fields else (),
@@ -115,6 +123,17 @@ def _assemble(
         repeat=language.choice(fields.get("repeat"), problems, "repeat", ("allow",)) == "allow",
         unwrap=language.flag(fields.get("unwrap"), problems, "unwrap"),
     )
+
+
+def _as_given(arguments: JsonObject) -> Prepared:
+    """Stands in until the whole tool says which arguments are judged."""
+    return Prepared(arguments=arguments)
+
+
+def _own(declared: Declared | None) -> Own:
+    shapes = ((declared.schema if declared else None) or {}).get("properties", {})
+    told = {name: shape["default"] for name, shape in shapes.items() if isinstance(shape, Mapping) and "default" in shape}
+    return Own(told, declared.silent if declared else frozenset())
 
 
 def _described(declared: Declared | None) -> str:
