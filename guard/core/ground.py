@@ -80,7 +80,10 @@ def _grounded(rule: Ground, valid: ValidCall, facts: Mapping[str, Json], ledger:
     An argument that is there in a form that the path cannot look into has no source either.
     """
     reach = rule.argument.reach(valid.arguments)
-    listed = ANY in rule.argument.steps and rule.argument.steps[0] in valid.arguments
+    name = rule.argument.steps[0]
+    if valid.arguments.get(name) is None and valid.origins.get(name) == "default":
+        return []  # left out, and nothing stands in its place
+    listed = ANY in rule.argument.steps and name in valid.arguments
     if reach.blocked or (reach.missing and listed):  # every item of a list must show its value
         return None
     pools = [_Pool(source, valid, facts, ledger) for source in rule.sources]
