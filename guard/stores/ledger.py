@@ -26,15 +26,15 @@ from guard.core.ports import (
 )
 from guard.errors import ApprovalError
 from guard.stores import approvals, budgets, claims, turns
-from guard.stores.tables import Tables, Wanted, home_of, own, visible
+from guard.stores.tables import Backend, Tables, Wanted, home_of, own, visible
 
 
 class LedgerStore:
-    """The `Store` port over any `Tables`. StoreError comes from the tables; methods say what else they raise."""
+    """The `Store` port over any `Backend`. StoreError comes from the tables; methods say what else they raise."""
 
     __slots__ = ("__weakref__", "_tables", "blocking", "secret")
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Backend) -> None:
         self._tables = tables
         self.blocking = tables.blocking
         self.secret = tables.secret

@@ -56,7 +56,7 @@ PUT = (
     " owned = excluded.owned, evidence = excluded.evidence, outcome = excluded.outcome"
 )
 CLAIMED = "SELECT 1 FROM claims WHERE conversation = ? AND turn = ? AND position = ?"
-CLAIM = "INSERT INTO claims (conversation, turn, position, fingerprint, approval, at) VALUES (?, ?, ?, ?, ?, ?)"
+CLAIM = "INSERT INTO claims (conversation, turn, position, fingerprint, approval, at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 
 TOTAL = "SELECT total FROM budgets WHERE id = ?"
 SET_TOTAL = "INSERT INTO budgets (id, total) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET total = excluded.total"

@@ -1,6 +1,6 @@
 """Tables: what the shared store logic needs from a place that keeps data, inside one transaction.
 
-A new store implements `Tables` and nothing else: who may, when and how often is decided once, in `ledger`, `turns`, `budgets`, `approvals`
+A new store implements `Tables` and `Backend` and nothing else: who may, when and how often is decided once, in `ledger`, `turns`, `budgets`, `approvals`
 and `claims`. No rule lives here. Comes after the ports and before every implementation (`memory`, `sqlite`).
 """
 
@@ -89,23 +89,9 @@ class Wanted:
 
 
 class Tables(Protocol):
-    """One place that keeps data. Everything but `read`, `write`, `clock` and `close` is called inside a transaction only."""
+    """What stands in the tables, as one transaction sees and changes it."""
 
-    blocking: bool
-    secret: bytes  # 32 random bytes, made with the tables
-    now: float  # the time of the running transaction
-
-    def read(self, work: Callable[[Tables], T]) -> T:
-        """What `work` gives, in a transaction that only reads."""
-
-    def write(self, work: Callable[[Tables], T]) -> T:
-        """What `work` gives, in a transaction that may write: durable when it returns, undone when it ends by any exception."""
-
-    def clock(self) -> float:
-        """Seconds since the epoch."""
-
-    def close(self) -> None:
-        """Give back what is held open."""
+    now: float  # the time of the transaction
 
     # conversations and turns
     def owner(self, home: Home) -> str | None:
@@ -219,6 +205,25 @@ class Tables(Protocol):
 
     def audit(self, after: int, limit: int | None) -> tuple[Sealed, ...]:
         """Records in order of seq."""
+
+
+class Backend(Protocol):
+    """One place that keeps data, and how a transaction on it begins."""
+
+    blocking: bool  # whether calls may wait for a disk or network
+    secret: bytes  # 32 random bytes, made with the tables
+
+    def read(self, work: Callable[[Tables], T]) -> T:
+        """What `work` gives, in a transaction that only reads."""
+
+    def write(self, work: Callable[[Tables], T]) -> T:
+        """What `work` gives, in a transaction that may write: durable when it returns, undone when it ends by any exception."""
+
+    def clock(self) -> float:
+        """Seconds since the epoch."""
+
+    def close(self) -> None:
+        """Give back what is held open."""
 
 
 def home_of(ref: ConversationRef) -> Home:

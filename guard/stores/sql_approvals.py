@@ -1,8 +1,10 @@
-"""The part of the SQLite store that keeps approvals and votes, and the few ways to run a statement. Comes before `sqlite`."""
+"""The part of a store in SQL that keeps approvals and votes, and the few ways to run a statement.
+
+What is special to one database (how a statement runs, how a transaction begins) is left to `sqlite` and `postgres`. Comes before `sql_tables`.
+"""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -20,15 +22,16 @@ def name_of(home: Home) -> str:
 
 
 class Statements:
-    """Runs statements on the connection of the transaction."""
+    """Runs statements on the connection of the transaction: any object whose `execute` takes SQL with `?` and values."""
 
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.connection: sqlite3.Connection
+    def __init__(self, connection: Any, now: float) -> None:
+        self.connection = connection
+        self.now = now
 
-    def run(self, statement: str, *values: Any) -> None:
-        """Run a statement that gives no rows."""
-        self.connection.execute(statement, values)
+    def run(self, statement: str, *values: Any) -> int:
+        """Run a statement that gives no rows; how many it changed."""
+        changed: int = self.connection.execute(statement, values).rowcount
+        return changed
 
     def one(self, statement: str, *values: Any) -> Any:
         """The first row, or None."""
@@ -36,7 +39,8 @@ class Statements:
 
     def all(self, statement: str, values: Sequence[Any]) -> list[Any]:
         """All rows."""
-        return self.connection.execute(statement, values).fetchall()
+        found: list[Any] = self.connection.execute(statement, values).fetchall()
+        return found
 
     def payload(self, name: str, kind: str, body: str) -> str:
         """Keep raw values; gives the name under which they stand."""
@@ -44,7 +48,7 @@ class Statements:
         return name
 
 
-class SqliteApprovals(Statements):
+class SqlApprovals(Statements):
     """Approvals and votes in tables."""
 
     def asked(self, approval_id: str) -> Asked | None:

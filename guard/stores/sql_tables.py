@@ -1,0 +1,183 @@
+"""Tables in SQL: every method of `Tables` as statements that SQLite and PostgreSQL both understand.
+
+Only puts values into SQL and takes them out; what they mean is decided in `ledger` and behind it. How a transaction begins, which chain a record
+belongs to and how the head of a chain is read are left to `sqlite` and `postgres`. Comes after `sql`, `rows` and `sql_approvals`.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from guard.core.model import ConversationRef
+from guard.core.ports import CallRow, Charge, Event, Sealed
+from guard.core.values import digest
+from guard.stores import rows, sql
+from guard.stores.chain import GENESIS, write
+from guard.stores.sql_approvals import SqlApprovals, name_of
+from guard.stores.stamp import Stamps
+from guard.stores.tables import SUM, ZERO, Budget, Draw, Home, Mark, Place, Talk
+
+_ALL = 2**62  # LIMIT of no limit
+
+
+class SqlTables(SqlApprovals):
+    """`Tables` on a connection that is in a transaction."""
+
+    def __init__(self, connection: Any, now: float, stamps: Stamps) -> None:
+        super().__init__(connection, now)
+        self.stamps = stamps
+
+    # conversations and turns
+
+    def owner(self, home: Home) -> str | None:
+        """The principal that the conversation belongs to."""
+        row = self.one(sql.OWNER, name_of(home))
+        return None if row is None else str(row[0])
+
+    def create(self, ref: ConversationRef) -> None:
+        """Add a conversation."""
+        home = (ref.tenant, ref.conversation)
+        self.run(sql.CREATE, name_of(home), *home, ref.principal)
+
+    def talk(self, home: Home) -> Talk:
+        """The counters."""
+        return rows.talk_row(home, self.one(sql.TALK, name_of(home)))
+
+    def save(self, talk: Talk) -> None:
+        """Keep changed counters."""
+        self.run(sql.SAVE, *rows.talk_columns(talk), name_of(talk.home))
+
+    def say(self, home: Home, number: int, text: str) -> None:
+        """Keep the user's words."""
+        name = name_of(home)
+        payload = self.payload(f"words:{name}:{number}", "words", rows.dump(text))
+        self.run(sql.SAY, name, number, self.now, payload)
+
+    def words(self, home: Home) -> tuple[str, ...]:
+        """Everything that the user said."""
+        return tuple(rows.load(body) for (body,) in self.all(sql.WORDS, (name_of(home),)))
+
+    def newest(self, home: Home, branch: str, digest: str | None = None) -> Mark | None:
+        """The newest turn of a branch."""
+        values = (name_of(home), branch)
+        return _mark(self.one(sql.NEWEST, *values) if digest is None else self.one(sql.NEWEST_DIGEST, *values, digest))
+
+    def keyed(self, home: Home, key: str) -> Mark | None:
+        """The turn of a key."""
+        return _mark(self.one(sql.KEYED, name_of(home), key))
+
+    def count(self, home: Home, branch: str, digest: str | None) -> int:
+        """How many turns a branch has."""
+        values = (name_of(home), branch)
+        row = self.one(sql.COUNT, *values) if digest is None else self.one(sql.COUNT_DIGEST, *values, digest)
+        return int(row[0])
+
+    def before(self, home: Home, branch: str, turn: int) -> int:
+        """How many turns a branch has before this one."""
+        return int(self.one(sql.COUNT_BEFORE, name_of(home), branch, turn)[0])
+
+    def opened(self, home: Home, after: int) -> tuple[Mark, ...]:
+        """The turns after this one."""
+        return tuple(Mark(*row) for row in self.all(sql.OPENED, (name_of(home), after)))
+
+    def number(self, home: Home, branch: str, key: str, mark: Mark) -> None:
+        """Keep a new turn."""
+        self.run(sql.NUMBER, name_of(home), mark.turn, branch, key, mark.digest, mark.run, mark.at)
+
+    # calls
+
+    def row(self, home: Home, place: Place) -> CallRow | None:
+        """One call."""
+        found = self.one(sql.CALL, name_of(home), *place)
+        return None if found is None else rows.call_row(found)
+
+    def rows(self, home: Home, turn: int | None) -> tuple[CallRow, ...]:
+        """Calls in order."""
+        name = name_of(home)
+        found = self.all(sql.CALLS, (name,)) if turn is None else self.all(sql.CALLS_OF_TURN, (name, turn))
+        return tuple(map(rows.call_row, found))
+
+    def ledger(self, home: Home, tools: frozenset[str], before: int, statuses: frozenset[str]) -> tuple[CallRow, ...]:
+        """Earlier calls of these tools."""
+        name = name_of(home)
+        found = [row for tool in tools for row in self.all(sql.CALLS_OF_TOOL, (name, tool, before))]
+        calls = map(rows.call_row, sorted(found, key=lambda row: (row[0], row[1])))
+        return tuple(row for row in calls if row.status in statuses)
+
+    def alike(self, home: Home, mark: str, statuses: frozenset[str], *, run: int | None = None) -> CallRow | None:
+        """The newest call with this mark."""
+        statement, values = (sql.ALIKE, ()) if run is None else (sql.ALIKE_IN_RUN, (run,))
+        found = [self.one(statement, name_of(home), mark, status, *values) for status in statuses]
+        newest = max((place for place in found if place is not None), default=None)
+        return None if newest is None else self.row(home, newest)
+
+    def put(self, row: CallRow) -> None:
+        """Add or replace a call."""
+        name = name_of((row.key.ref.tenant, row.key.ref.conversation))
+        payload = self.payload(f"call:{name}:{row.key.turn}:{row.key.position}", "call", rows.call_payload(row))
+        self.run(sql.PUT, *rows.call_columns(row, name, payload))
+
+    def claimed(self, home: Home, place: Place) -> bool:
+        """Whether the call was ever taken."""
+        return self.one(sql.CLAIMED, name_of(home), *place) is not None
+
+    def claim(self, row: CallRow, approval: str | None) -> bool:
+        """Take the call."""
+        key = row.key
+        name = name_of((key.ref.tenant, key.ref.conversation))
+        return self.run(sql.CLAIM, name, key.turn, key.position, row.fingerprint, approval, self.now) == 1
+
+    # budgets
+
+    def budget(self, charge: Charge) -> Budget:
+        """A digest: a scope may name the value that a sum is counted per."""
+        return digest(charge.scope, charge.name)
+
+    def total(self, budget: Budget) -> Decimal:
+        """What is drawn in all."""
+        row = self.one(sql.TOTAL, budget)
+        return ZERO if row is None else rows.number(row[0])
+
+    def totals(self, changed: dict[Budget, Decimal]) -> None:
+        """Keep new totals."""
+        for budget, total in changed.items():
+            self.run(sql.SET_TOTAL, budget, str(total))
+
+    def holds(self, home: Home, place: Place) -> bool:
+        """Whether a call holds anything."""
+        return self.one(sql.HOLDS, name_of(home), *place) is not None
+
+    def hold(self, home: Home, place: Place, charges: tuple[Charge, ...]) -> None:
+        """Keep what a call holds."""
+        call = (name_of(home), *place)
+        for number, charge in enumerate(charges):
+            summed = charge.name.startswith(SUM)
+            self.run(sql.DRAW, *call, number, self.budget(charge), str(charge.amount), summed)
+
+    def draws(self, home: Home, place: Place, *, sums_only: bool) -> tuple[Draw, ...]:
+        """What a call holds."""
+        found = self.all(sql.DRAWS, (name_of(home), *place, int(sums_only)))
+        return tuple(Draw(budget, rows.number(amount)) for budget, amount in found)
+
+    def drop(self, home: Home, place: Place, *, sums_only: bool) -> None:
+        """Forget what `draws` gives."""
+        self.run(sql.DROP, name_of(home), *place, int(sums_only))
+
+    # audit
+
+    def append(self, event: Event) -> None:
+        """Seal an event behind the newest record. The write lock is held, so nobody else can."""
+        head = self.one(sql.HEAD, 0)
+        seq, prev = (1, GENESIS) if head is None else (head[0] + 1, head[1])
+        own, body = write(event, 0, seq, prev, self.stamps.stamp(self.now))
+        self.run(sql.APPEND, 0, seq, prev, own, body)
+
+    def audit(self, after: int, limit: int | None) -> tuple[Sealed, ...]:
+        """Records in order."""
+        found = self.all(sql.AUDIT, (0, max(after, 0), _ALL if limit is None else max(limit, 0)))
+        return tuple(Sealed(chain=c, seq=s, prev=p, hash=h, body=b) for c, s, p, h, b in found)
+
+
+def _mark(row: tuple[int, str, int, float] | None) -> Mark | None:
+    return None if row is None else Mark(*row)
