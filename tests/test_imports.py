@@ -22,7 +22,17 @@ MODULES = {
 }
 TESTS = sorted(path for path in (ROOT / "tests").glob("test_*.py"))
 
-LANGUAGE = ("values", "paths", "conditions", "rules", "reasons", "model", "commands", "ports")  # each may use those before it
+LANGUAGE = (
+    "values",
+    "paths",
+    "conditions",
+    "rules",
+    "reasons",
+    "model",
+    "commands",
+    "acting",
+    "ports",
+)  # each may use those before it
 HELPERS = ("sources", "hiding", "answer", "audit", "board", "endings")  # as well, and the language
 ROOMS = ("parse", "bind", "validate", "ground", "authorize", "limit", "approve", "redact")  # never each other
 BOUNDARY = (
@@ -33,6 +43,7 @@ BOUNDARY = (
     "core.reasons",
     "core.model",
     "core.commands",
+    "core.acting",
     "core.ports",
 )
 

@@ -12,8 +12,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from guard.core.model import Approval, Block, CallKey, ConversationRef, Evidence, Outcome, Session, ToolCall, Usage
-from guard.core.rules import Tool
+from guard.core.model import Approval, CallKey, ConversationRef, Evidence, Outcome, Session, ToolCall, Usage
 from guard.core.values import Json, JsonObject
 
 T = TypeVar("T")
@@ -75,6 +74,11 @@ class CallRow:
     repeat: bool = False
     settled: bool = False  # a held call whose outcome was delivered as a follow-up
     at: float = 0.0
+    effect: str = ""  # the side-effect class that an action was taken with; see Effect
+    attempt: int = 0  # how often an action was taken: 1, and more only where its class lets it be taken again
+    lease: float | None = None  # until when whoever took the action is believed to be at it, by the store's clock
+    idem: str = ""  # the guard's own key for the act, the same at every attempt
+    executor: str = ""  # which process took the action
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,86 +199,3 @@ class Record(Command[None]):
 
     rows: tuple[CallRow, ...]
     events: tuple[Event, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Won:
-    """The call is taken: this process, and no other, may run it."""
-
-    at: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
-    """The same call has finished; here is its row."""
-
-    row: CallRow
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InDoubt:
-    """The same call was started and has no outcome."""
-
-    row: CallRow
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conflict:
-    """The key was used with other content, or the approval cannot be spent. `why` is for the audit."""
-
-    why: str
-    approval: bool = False
-
-
-ClaimAnswer: TypeAlias = Won | Replay | InDoubt | Conflict
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim(Command[ClaimAnswer]):
-    """Take the call by an insert with a unique key, spend the approval and write `event`: one durable transaction."""
-
-    row: CallRow  # with status "started"
-    approval: str | None
-    event: Event
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Executed:
-    """What a tool did. Exactly one of: a value; `error` (its exception's class), `safe` (text the model may read); a time-out."""
-
-    value: Json = None
-    content: tuple[Block, ...] | None = None  # text and pictures, when the tool returned blocks
-    error: str | None = None
-    safe: str | None = None
-    failed: bool = False  # the tool said so itself
-    timed_out: bool = False
-    interrupted: bool = False  # cancelled or stopped while running
-    unclear: bool = False  # the tool itself cannot tell whether it took effect
-    started: bool = True
-    ms: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Execute(Command[Executed]):
-    """Run the registered implementation with a copy of these arguments. Never raises for what the tool does."""
-
-    tool: Tool
-    arguments: JsonObject
-    canonical: str
-    key: CallKey
-    idempotency_key: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finish(Command[None]):
-    """Write outcomes and their events in one transaction, durable when it returns; commit or release reservations."""
-
-    rows: tuple[CallRow, ...]
-    events: tuple[Event, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Together(Command[tuple[Any, ...]]):
-    """Run these flows, overlapping where the driver can, and answer with their results in order."""
-
-    flows: tuple[Flow[Any], ...]

@@ -1,4 +1,4 @@
-"""Ports: what the core needs from outside: a compiled policy, a store, a redactor. The commands they serve are in `commands`.
+"""Ports: what the core needs from outside: a compiled policy, a store, a redactor. The commands they serve are in `commands` and `acting`.
 
 Comes after the model and commands, before the rooms; imports no room. Re-exports the commands, so that one import gives the whole edge.
 """
@@ -9,37 +9,43 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from guard.core.acting import (
+    Claim,
+    ClaimAnswer,
+    Conflict,
+    Execute,
+    Executed,
+    Finish,
+    InDoubt,
+    Join,
+    Lapse,
+    Probe,
+    Probed,
+    Replay,
+    Together,
+    Won,
+)
 from guard.core.commands import (
     Again,
     AskApproval,
     CallRow,
     Charge,
-    Claim,
-    ClaimAnswer,
     Command,
-    Conflict,
     Event,
-    Execute,
-    Executed,
     Facts,
     FindTwins,
-    Finish,
     Flow,
     HaltedError,
-    InDoubt,
     Ledger,
     LoadFacts,
     LoadLedger,
     Opened,
     OpenTurn,
     Record,
-    Replay,
     TakeQuota,
-    Together,
-    Won,
     ask,
 )
-from guard.core.model import Approval, ConversationRef, Session
+from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.rules import Limits, Tool
 from guard.core.values import sha
 
@@ -62,12 +68,16 @@ __all__ = [
     "Flow",
     "HaltedError",
     "InDoubt",
+    "Join",
+    "Lapse",
     "Ledger",
     "LoadFacts",
     "LoadLedger",
     "OpenTurn",
     "Opened",
     "Policy",
+    "Probe",
+    "Probed",
     "Record",
     "Redactor",
     "Replay",
@@ -178,6 +188,15 @@ class Store(Protocol):
     def claim(self, command: Claim) -> ClaimAnswer:
         """See Claim."""
 
+    def lapse(self, command: Lapse) -> CallRow:
+        """See Lapse."""
+
+    def renew(self, key: CallKey, attempt: int, lease: float) -> bool:
+        """Keep a started call for `lease` more seconds from now; False when this attempt of this process no longer has it."""
+
+    def call(self, key: CallKey) -> CallRow | None:
+        """One row; a started one that nobody can be at any more has a lease that is over."""
+
     def rows(self, ref: ConversationRef, *, turn: int | None = None) -> tuple[CallRow, ...]:
         """Rows of one turn, or of the whole conversation, all branches, in order."""
 
@@ -196,6 +215,21 @@ class Store(Protocol):
         self, approval_id: str, *, status: str, by: str, reason: str | None, event: Event, roles: tuple[str, ...] = ()
     ) -> Approval:
         """Decide a pending approval. Raises ApprovalError when it is no longer pending. A rejection closes the held call."""
+
+    def doubtful(self, *, tenant: str | None = None) -> tuple[CallRow, ...]:
+        """Actions that are unknown, or started and lost, of all conversations, oldest first."""
+
+    def reconcile(self, row: CallRow, event: Event) -> CallRow:
+        """Settle an unknown call by a person's word; `row` says how. Raises ApprovalError when it is not unknown any more."""
+
+    def pick(self, *, grace: float, lease: float, limit: int) -> tuple[CallRow, ...]:
+        """For a worker: held calls that were approved at least `grace` seconds ago, and lost ones; nobody else gets them for `lease` seconds."""
+
+    def wait(self, seconds: float) -> None:
+        """Come back when something may have been approved somewhere, or after so many seconds."""
+
+    def restored(self, why: str, doubt: Callable[[CallRow], tuple[CallRow, Event]]) -> int:
+        """Begin a new epoch after a backup was put back: what was approved or started is in doubt, as `doubt` writes it. How many calls."""
 
     def audit(self, *, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
         """Audit records in order of seq."""

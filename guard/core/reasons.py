@@ -44,7 +44,9 @@ class Reason(StrEnum):
     TOOL_TIMED_OUT = "tool_timed_out"
     RESULT_WITHHELD = "result_withheld"
     INTERRUPTED = "interrupted"
+    LEASE_OVER = "lease_over"
     STORE_UNAVAILABLE = "store_unavailable"
+    STORE_RESTORED = "store_restored"
     INTERNAL_ERROR = "internal_error"
 
 
@@ -86,6 +88,11 @@ SENTENCE: dict[Reason, str] = {
     Reason.TOOL_TIMED_OUT: "The tool did not answer in time. There is no result.",
     Reason.RESULT_WITHHELD: "The tool ran, but its result could not be made safe to show and is withheld.",
     Reason.INTERRUPTED: "The turn was interrupted before this call ran.",
+    Reason.LEASE_OVER: "Too much time went by between taking this call and starting it, so it was not started.",
+    Reason.STORE_RESTORED: (
+        "The store of the records was restored from a backup, so what ran before cannot be known. The call was not executed; "
+        "a person must look into it first."
+    ),
     Reason.STORE_UNAVAILABLE: "The record of this call could not be written, so it was not executed.",
     Reason.INTERNAL_ERROR: "The guard could not judge this call, so it was refused.",
 }
@@ -103,6 +110,7 @@ RETRY: frozenset[Reason] = frozenset(
         Reason.NOT_GROUNDED,
         Reason.PREREQUISITE_MISSING,
         Reason.INTERRUPTED,
+        Reason.LEASE_OVER,
         Reason.STORE_UNAVAILABLE,
     }
 )

@@ -16,6 +16,9 @@ from guard.core.paths import Path
 from guard.core.values import Json, JsonObject
 
 Kind: TypeAlias = Literal["read", "compute", "action"]
+Effect: TypeAlias = Literal["read", "once", "idempotent", "probe", "compensate"]
+"""What may be done about a call that was started and has no outcome: run it again (read), leave it to a person (once), run it again with the
+same key (idempotent), ask the host's probe, or leave it to a person and offer a compensation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +203,10 @@ class Tool:
     approval: tuple[ApprovalRule, ...] = ()  # empty: nobody is asked
     result: ResultRule = ResultRule()
     timeout: float | None = None  # seconds
+    effect: Effect = "once"
+    dedupes: bool = False  # what stands behind a tool of the class `probe` takes the same key once only
+    compensation: str = ""  # the tool that a `compensate` offers
+    lease: float | None = None  # seconds that whoever took a call is believed to be at it, at least; never less than the time-out
     repeat: bool = False  # an equal call after `done` runs again
     unwrap: bool = False  # arguments that are JSON text inside JSON text are opened exactly once
 

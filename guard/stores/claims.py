@@ -14,6 +14,7 @@ from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDou
 from guard.core.reasons import Reason
 from guard.stores.approvals import LIVE, look
 from guard.stores.budgets import release
+from guard.stores.executors import me
 from guard.stores.tables import Asked, Home, Place, Tables, home_of, own, owned
 
 OPEN_ENDED = frozenset({"started", "unknown"})
@@ -23,8 +24,14 @@ LEDGER = frozenset({"done", "started", "unknown", "held"})
 
 _DONE = frozenset({"done"})
 _TAKEN = OPEN_ENDED | FINISHED
-_NEVER_RAN = frozenset({Reason.INTERRUPTED, Reason.STORE_UNAVAILABLE, Reason.INTERNAL_ERROR})
+_NEVER_RAN = frozenset({Reason.INTERRUPTED, Reason.STORE_UNAVAILABLE, Reason.INTERNAL_ERROR, Reason.LEASE_OVER})
 """Why a call that was taken may be refused after all: it could not be started. Every other refusal was decided before the call was taken."""
+AGAIN = frozenset({"idempotent", "probe"})
+"""Classes of actions that may be taken once more after they were lost, with the same key."""
+
+MOST_ATTEMPTS = 10
+"""A call that ends its process each time is left to a person after so many attempts."""
+
 _RELEASING = frozenset({"refused", "failed"})
 
 
@@ -45,22 +52,50 @@ def _put(tables: Tables, row: CallRow) -> None:
         if row.settled and not old.settled:
             tables.put(replace(old, settled=True))
         return
-    tables.put(replace(row, run=old.run) if old is not None and taken else row)  # a call belongs to the run in which it was taken
+    tables.put(kept(old, row) if old is not None and taken else row)
     if row.status in _RELEASING:
         release(tables, home, place, sums_only=row.status == "failed")
 
 
+def kept(old: CallRow, row: CallRow) -> CallRow:
+    """The new row of a taken call: it belongs to the run in which it was taken, and to the one who took it.
+
+    What was told to be unknown and is known now has yet to be told.
+    """
+    settled = row.settled and old.status != "unknown"
+    return replace(
+        row,
+        run=old.run,
+        settled=settled,
+        effect=old.effect,
+        attempt=old.attempt,
+        lease=old.lease,
+        idem=old.idem,
+        executor=old.executor,
+    )
+
+
 def _ends(old: CallRow, new: CallRow) -> bool:
-    """Whether `new` says how the taken call `old` ended. What another walk of the same place says does not."""
+    """Whether `new` says how the taken call `old` ended. What another walk of the same place says does not.
+
+    That it was done may be said by any attempt; how it ended otherwise only by the newest one.
+    """
     if old.status in FINISHED or old.fingerprint != new.fingerprint:
+        return False
+    if new.status == "done":
+        return True
+    if new.attempt not in (0, old.attempt):
         return False
     if new.status in FINISHED:
         return True
     if old.status == "unknown":
         return False
-    mine = new.at == old.at  # said by the one who took it
-    never_ran = mine and new.status == "refused" and new.outcome is not None and new.outcome.reason in _NEVER_RAN
-    return new.status in OPEN_ENDED or never_ran
+    return new.status in OPEN_ENDED or (new.at == old.at and _never_ran(old, new))
+
+
+def _never_ran(old: CallRow, new: CallRow) -> bool:
+    """Whether the one who took it says that it was not started. Of an earlier attempt that says nothing."""
+    return new.status == "refused" and new.outcome is not None and new.outcome.reason in _NEVER_RAN and old.attempt <= 1
 
 
 def claim(tables: Tables, command: Claim) -> ClaimAnswer:
@@ -68,19 +103,42 @@ def claim(tables: Tables, command: Claim) -> ClaimAnswer:
     row = command.row
     home, place = own(tables, row.key.ref), (row.key.turn, row.key.position)
     known = _same_key(tables, home, place, row) or _same_content(tables, home, row)
+    if isinstance(known, InDoubt) and command.again and may_be_taken_again(known.row, row, tables.now):
+        return _take(tables, command, known.row)
     if known is not None:
-        return known
+        return replace(known, lost=is_lost(known.row, tables.now)) if isinstance(known, InDoubt) else known
     spent = None if command.approval is None else _spend(tables, command, command.approval)
     if isinstance(spent, Conflict):
         return spent
-    started = replace(row, status="started", at=tables.now, run=tables.talk(home).run)
-    if not tables.claim(started, command.approval):
-        return InDoubt(row=started)
-    tables.append(command.event)
-    tables.put(started)
+    if not tables.claim(row, command.approval):
+        return InDoubt(row=row)
     if spent is not None:
         tables.close_asked(spent)
-    return Won(at=tables.now)
+    return _take(tables, command, None)
+
+
+def _take(tables: Tables, command: Claim, before: CallRow | None) -> Won:
+    """Write the attempt down: the first one, or one more of a call that was lost, with the key that it had then."""
+    home, row = home_of(command.row.key.ref), command.row
+    run, attempt = (tables.talk(home).run, 1) if before is None else (before.run, before.attempt + 1)
+    idem = row.idem if before is None else before.idem
+    until = tables.now + command.lease
+    tables.append(command.event(attempt) if callable(command.event) else command.event)
+    taken = replace(row, status="started", at=tables.now, run=run, attempt=attempt, lease=until, idem=idem, executor=me())
+    tables.put(taken)
+    return Won(at=tables.now, attempt=attempt, idem=idem, lease=command.lease)
+
+
+def is_lost(row: CallRow, now: float) -> bool:
+    """Whether a started call is past its lease: nobody may be at it any more, and nobody knows how it ended."""
+    return row.status == "started" and (row.lease is None or row.lease <= now)
+
+
+def may_be_taken_again(old: CallRow, new: CallRow, now: float) -> bool:
+    """Whether a call that was taken may be taken once more: at the same place, lost or unknown, of a class that allows it then and now."""
+    place = (old.key.ref, old.key.turn, old.key.position) == (new.key.ref, new.key.turn, new.key.position)
+    same = place and old.fingerprint == new.fingerprint and old.effect == new.effect and old.effect in AGAIN
+    return same and bool(old.idem) and old.attempt < MOST_ATTEMPTS and (old.status == "unknown" or is_lost(old, now))
 
 
 def _same_key(tables: Tables, home: Home, place: Place, row: CallRow) -> ClaimAnswer | None:

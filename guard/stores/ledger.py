@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from guard.core.model import Approval, ConversationRef
+from guard.core.model import Approval, CallKey, ConversationRef
 from guard.core.ports import (
     AskApproval,
     CallRow,
@@ -17,6 +17,7 @@ from guard.core.ports import (
     ClaimAnswer,
     Event,
     FindTwins,
+    Lapse,
     Ledger,
     LoadLedger,
     Opened,
@@ -24,20 +25,22 @@ from guard.core.ports import (
     Sealed,
     TakeQuota,
 )
-from guard.errors import ApprovalError
-from guard.stores import approvals, budgets, claims, turns
+from guard.errors import ApprovalError, StoreError
+from guard.stores import approvals, budgets, claims, doubts, turns
+from guard.stores.executors import me
 from guard.stores.tables import Backend, Tables, Wanted, home_of, own, visible
 
 
 class LedgerStore:
     """The `Store` port over any `Backend`. StoreError comes from the tables; methods say what else they raise."""
 
-    __slots__ = ("__weakref__", "_tables", "blocking", "secret")
+    __slots__ = ("__weakref__", "_epoch", "_tables", "blocking", "secret")
 
     def __init__(self, tables: Backend) -> None:
         self._tables = tables
         self.blocking = tables.blocking
         self.secret = tables.secret
+        self._epoch = tables.read(lambda found: found.epoch())
 
     def open(self, ref: ConversationRef) -> None:
         """Create the conversation or check its owner. Raises ConversationError when it is somebody else's."""
@@ -74,7 +77,26 @@ class LedgerStore:
 
     def claim(self, command: Claim) -> ClaimAnswer:
         """Take the call and spend its approval, or say who has it."""
-        return self._tables.write(lambda tables: claims.claim(tables, command))
+        return self._tables.write(lambda tables: self._claim(tables, command))
+
+    def _claim(self, tables: Tables, command: Claim) -> ClaimAnswer:
+        if tables.epoch() != self._epoch:
+            raise StoreError("the store was restored from a backup since it was opened", code="restored")
+        return claims.claim(tables, command)
+
+    def lapse(self, command: Lapse) -> CallRow:
+        """Write down that a started call was lost, unless it is not; the row as it stands then."""
+        return self._tables.write(lambda tables: doubts.lapse(tables, command))
+
+    def renew(self, key: CallKey, attempt: int, lease: float) -> bool:
+        """Keep a started call for `lease` more seconds; False when this process no longer has this attempt."""
+        home, place = home_of(key.ref), (key.turn, key.position)
+        return self._tables.write(lambda tables: tables.renew(home, place, (attempt, me()), tables.now + lease))
+
+    def call(self, key: CallKey) -> CallRow | None:
+        """One row."""
+        home, place = home_of(key.ref), (key.turn, key.position)
+        return self._tables.read(lambda tables: tables.row(home, place) if visible(tables, key.ref) else None)
 
     def rows(self, ref: ConversationRef, *, turn: int | None = None) -> tuple[CallRow, ...]:
         """Calls of one turn, or of the whole conversation, all branches, in order."""
@@ -108,6 +130,31 @@ class LedgerStore:
         if isinstance(answer, ApprovalError):
             raise answer
         return answer
+
+    def doubtful(self, *, tenant: str | None = None) -> tuple[CallRow, ...]:
+        """Actions that are unknown, or started and lost, oldest first."""
+        return self._tables.read(lambda tables: doubts.doubtful(tables, tenant))
+
+    def reconcile(self, row: CallRow, event: Event) -> CallRow:
+        """Settle an unknown call by a person's word. Raises ApprovalError (`not_found`, `already_decided`) when it is not unknown."""
+        answer = self._tables.write(lambda tables: doubts.reconcile(tables, row, event))
+        if isinstance(answer, ApprovalError):
+            raise answer
+        return answer
+
+    def pick(self, *, grace: float, lease: float, limit: int) -> tuple[CallRow, ...]:
+        """Approved calls that nobody ran, and lost ones, for one worker."""
+        return self._tables.write(lambda tables: doubts.pick(tables, grace=grace, lease=lease, limit=limit))
+
+    def wait(self, seconds: float) -> None:
+        """Come back when something may have been approved, or after so many seconds."""
+        self._tables.wait(seconds)
+
+    def restored(self, why: str, doubt: doubts.Doubt) -> int:
+        """Begin a new epoch after a backup was put back; how many calls are in doubt by that."""
+        found = self._tables.write(lambda tables: doubts.restored(tables, why, doubt))
+        self._epoch = self._tables.read(lambda tables: tables.epoch())
+        return found
 
     def audit(self, *, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
         """Audit records behind `after`, in order of seq."""

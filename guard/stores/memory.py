@@ -6,6 +6,7 @@ kept as it is, so nobody may change a row, its arguments or its value afterwards
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,29 +19,12 @@ from guard.stores.chain import GENESIS, write
 from guard.stores.claims import LEDGER
 from guard.stores.gate import Gate
 from guard.stores.ledger import LedgerStore
-from guard.stores.memory_approvals import MemoryApprovals
+from guard.stores.memory_doubts import MemoryDoubts, Room
 from guard.stores.stamp import Stamps
 from guard.stores.tables import SUM, ZERO, Budget, Draw, Home, Mark, Place, T, Tables, Talk
 
 
-class _Room:
-    """Everything about one conversation."""
-
-    __slots__ = ("branches", "by_mark", "by_tool", "charges", "claims", "keys", "marks", "turns", "words")
-
-    def __init__(self) -> None:
-        self.words: list[str] = []
-        self.marks: list[Mark] = []
-        self.branches: dict[tuple[str, str | None], list[Mark]] = {}  # by branch and digest, and by branch alone
-        self.keys: dict[str, Mark] = {}
-        self.turns: dict[int, dict[int, CallRow]] = {}
-        self.by_tool: dict[str, dict[Place, CallRow]] = {}
-        self.by_mark: dict[tuple[str, str, int | None], list[Place]] = {}  # by mark, status and run, and in every run; sorted
-        self.claims: dict[Place, None] = {}
-        self.charges: dict[Place, tuple[Charge, ...]] = {}
-
-
-class MemoryTables(MemoryApprovals):
+class MemoryTables(MemoryDoubts):
     """`Tables` in dicts. The object itself is the transaction."""
 
     blocking = False
@@ -51,7 +35,6 @@ class MemoryTables(MemoryApprovals):
         self.secret = token_bytes(32)
         self._gate = Gate()
         self._talks: dict[Home, Talk] = {}
-        self._rooms: dict[Home, _Room] = {}
         self._totals: dict[Budget, Decimal] = {}
         self._spent: dict[str, None] = {}
         self._audit: list[tuple[str, str, str]] = []  # prev, hash, body
@@ -71,6 +54,10 @@ class MemoryTables(MemoryApprovals):
 
     write = read
 
+    def wait(self, seconds: float) -> None:
+        """Nobody else is there to wake anybody."""
+        time.sleep(seconds)
+
     def close(self) -> None:
         """Nothing is held open."""
 
@@ -84,7 +71,7 @@ class MemoryTables(MemoryApprovals):
     def create(self, ref: ConversationRef) -> None:
         """Add a conversation."""
         home = (ref.tenant, ref.conversation)
-        self._undo.put(self._rooms, home, _Room())
+        self._undo.put(self._rooms, home, Room())
         self._undo.put(self._talks, home, Talk(home=home, principal=ref.principal))
 
     def talk(self, home: Home) -> Talk:

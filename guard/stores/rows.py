@@ -135,6 +135,11 @@ def call_columns(row: CallRow, conversation: str, payload: str) -> Columns:
         dump(sorted(row.owned)),
         dump([[item.turn, item.position] for item in row.evidence]),
         None if row.outcome is None else _outcome_text(row.outcome),
+        row.effect,
+        row.attempt,
+        row.lease,
+        row.idem,
+        row.executor,
         payload,
     )
 
@@ -152,7 +157,7 @@ def _outcome_text(outcome: Outcome) -> str:
 def call_row(columns: Columns) -> CallRow:
     """A call from the columns of `sql.CALL`."""
     turn, position, branch, name, status, kind, fingerprint, mark, run, again, settled, at, approval, *rest = columns
-    owned, evidence, outcome, body, tenant, conversation, principal = rest
+    owned, evidence, outcome, effect, attempt, lease, idem, executor, body, tenant, conversation, principal = rest
     call_id, tool, proposed, arguments, value, told = load(body)
     ref = ConversationRef(tenant=tenant, principal=principal, conversation=conversation, branch=branch)
     return CallRow(
@@ -172,6 +177,11 @@ def call_row(columns: Columns) -> CallRow:
         repeat=bool(again),
         settled=bool(settled),
         at=at,
+        effect=effect,
+        attempt=attempt,
+        lease=lease,
+        idem=idem,
+        executor=executor,
     )
 
 

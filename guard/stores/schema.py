@@ -58,7 +58,18 @@ _FIRST = (
         PRIMARY KEY (chain, seq))""",
 )
 
-STEPS: tuple[tuple[str, ...], ...] = (_FIRST,)
+_SECOND = (
+    """ALTER TABLE calls ADD COLUMN effect TEXT NOT NULL DEFAULT ''""",
+    """ALTER TABLE calls ADD COLUMN attempt INTEGER NOT NULL DEFAULT 0""",
+    """ALTER TABLE calls ADD COLUMN lease DOUBLE PRECISION""",
+    """ALTER TABLE calls ADD COLUMN idem TEXT NOT NULL DEFAULT ''""",
+    """ALTER TABLE calls ADD COLUMN executor TEXT NOT NULL DEFAULT ''""",
+    """ALTER TABLE calls ADD COLUMN picked DOUBLE PRECISION""",
+    """CREATE INDEX calls_open ON calls (status, at) WHERE status IN ('held', 'started', 'unknown')""",
+    """CREATE TABLE epochs (number INTEGER PRIMARY KEY, at DOUBLE PRECISION NOT NULL, why TEXT NOT NULL)""",
+)
+
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND)
 """Step n takes a database from version n to n + 1."""
 
 VERSION = len(STEPS)

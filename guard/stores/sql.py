@@ -33,11 +33,12 @@ NUMBER = "INSERT INTO turns (conversation, turn, branch, name, digest, run, at) 
 
 PAYLOAD = "INSERT INTO payloads (id, kind, body) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body"
 
-_CALL = (
+_CALLS_OF_ALL = (
     "SELECT c.turn, c.position, c.branch, c.name, c.status, c.kind, c.fingerprint, c.mark, c.run, c.again, c.settled, c.at, c.approval,"
-    " c.owned, c.evidence, c.outcome, p.body, t.tenant, t.conversation, t.principal"
-    " FROM calls c JOIN payloads p ON p.id = c.payload JOIN conversations t ON t.id = c.conversation WHERE c.conversation = ?"
+    " c.owned, c.evidence, c.outcome, c.effect, c.attempt, c.lease, c.idem, c.executor, p.body, t.tenant, t.conversation, t.principal"
+    " FROM calls c JOIN payloads p ON p.id = c.payload JOIN conversations t ON t.id = c.conversation"
 )
+_CALL = _CALLS_OF_ALL + " WHERE c.conversation = ?"
 _IN_ORDER = " ORDER BY c.turn, c.position"
 CALL = _CALL + " AND c.turn = ? AND c.position = ?"
 CALLS = _CALL + _IN_ORDER
@@ -49,12 +50,32 @@ ALIKE = _ALIKE + _NEWEST_FIRST
 ALIKE_IN_RUN = _ALIKE + " AND run = ?" + _NEWEST_FIRST
 PUT = (
     "INSERT INTO calls (conversation, turn, position, branch, name, status, kind, tool, fingerprint, mark, run, again, settled, at,"
-    " approval, owned, evidence, outcome, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " approval, owned, evidence, outcome, effect, attempt, lease, idem, executor, payload)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (conversation, turn, position) DO UPDATE SET branch = excluded.branch, name = excluded.name,"
     " status = excluded.status, kind = excluded.kind, tool = excluded.tool, fingerprint = excluded.fingerprint, mark = excluded.mark,"
     " run = excluded.run, again = excluded.again, settled = excluded.settled, at = excluded.at, approval = excluded.approval,"
-    " owned = excluded.owned, evidence = excluded.evidence, outcome = excluded.outcome"
+    " owned = excluded.owned, evidence = excluded.evidence, outcome = excluded.outcome, effect = excluded.effect,"
+    " attempt = excluded.attempt, lease = excluded.lease, idem = excluded.idem, executor = excluded.executor"
 )
+RENEW = (
+    "UPDATE calls SET lease = ? WHERE conversation = ? AND turn = ? AND position = ? AND status = 'started' AND attempt = ?"
+    " AND executor = ?"
+)
+_OPEN = _CALLS_OF_ALL + " WHERE c.status IN ('started', 'unknown') AND c.kind = 'action'"
+DOUBTFUL = _OPEN + " ORDER BY c.at, c.turn, c.position"
+DOUBTFUL_IN = _OPEN + " AND t.tenant = ? ORDER BY c.at, c.turn, c.position"
+APPROVED = (
+    _CALLS_OF_ALL + " JOIN approvals a ON a.id = c.approval WHERE c.status = 'held' AND a.status = 'approved'"
+    " AND a.decided_at <= ? AND a.expires_at > ? AND (c.picked IS NULL OR c.picked <= ?) ORDER BY a.decided_at LIMIT ?"
+)
+LOST = (
+    _CALLS_OF_ALL + " WHERE c.status = 'started' AND (c.lease IS NULL OR c.lease <= ?) AND (c.picked IS NULL OR c.picked <= ?)"
+    " ORDER BY c.at LIMIT ?"
+)
+PICK = "UPDATE calls SET picked = ? WHERE conversation = ? AND turn = ? AND position = ?"
+EPOCH = "SELECT MAX(number) FROM epochs"
+NEW_EPOCH = "INSERT INTO epochs (number, at, why) VALUES (?, ?, ?)"
 CLAIMED = "SELECT 1 FROM claims WHERE conversation = ? AND turn = ? AND position = ?"
 CLAIM = "INSERT INTO claims (conversation, turn, position, fingerprint, approval, at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 

@@ -6,6 +6,7 @@ belongs to and how the head of a chain is read are left to `sqlite` and `postgre
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -14,6 +15,7 @@ from guard.core.ports import CallRow, Charge, Event, Sealed
 from guard.core.values import digest
 from guard.stores import rows, sql
 from guard.stores.chain import GENESIS, write
+from guard.stores.executors import gone
 from guard.stores.sql_approvals import SqlApprovals, name_of
 from guard.stores.stamp import Stamps
 from guard.stores.tables import SUM, ZERO, Budget, Draw, Home, Mark, Place, Talk
@@ -90,13 +92,12 @@ class SqlTables(SqlApprovals):
     def row(self, home: Home, place: Place) -> CallRow | None:
         """One call."""
         found = self.one(sql.CALL, name_of(home), *place)
-        return None if found is None else rows.call_row(found)
+        return None if found is None else _alive(rows.call_row(found))
 
     def rows(self, home: Home, turn: int | None) -> tuple[CallRow, ...]:
         """Calls in order."""
         name = name_of(home)
-        found = self.all(sql.CALLS, (name,)) if turn is None else self.all(sql.CALLS_OF_TURN, (name, turn))
-        return tuple(map(rows.call_row, found))
+        return self._calls(sql.CALLS, name) if turn is None else self._calls(sql.CALLS_OF_TURN, name, turn)
 
     def ledger(self, home: Home, tools: frozenset[str], before: int, statuses: frozenset[str]) -> tuple[CallRow, ...]:
         """Earlier calls of these tools."""
@@ -127,6 +128,37 @@ class SqlTables(SqlApprovals):
         key = row.key
         name = name_of((key.ref.tenant, key.ref.conversation))
         return self.run(sql.CLAIM, name, key.turn, key.position, row.fingerprint, approval, self.now) == 1
+
+    def renew(self, home: Home, place: Place, mine: tuple[int, str], until: float) -> bool:
+        """Move the end of a lease."""
+        return self.run(sql.RENEW, until, name_of(home), *place, *mine) == 1
+
+    def doubtful(self, tenant: str | None) -> tuple[CallRow, ...]:
+        """Started and unknown actions."""
+        return self._calls(sql.DOUBTFUL) if tenant is None else self._calls(sql.DOUBTFUL_IN, tenant)
+
+    def approved(self, before: float, limit: int) -> tuple[CallRow, ...]:
+        """Held calls that may run."""
+        return self._calls(sql.APPROVED, before, self.now, self.now, limit)
+
+    def lost(self, limit: int) -> tuple[CallRow, ...]:
+        """Started calls that nobody is at."""
+        return self._calls(sql.LOST, self.now, self.now, limit)
+
+    def pick(self, home: Home, place: Place, until: float) -> None:
+        """Keep a call for one worker."""
+        self.run(sql.PICK, until, name_of(home), *place)
+
+    def epoch(self) -> int:
+        """The newest epoch."""
+        return int(self.one(sql.EPOCH)[0] or 0)
+
+    def begin_epoch(self, number: int, why: str) -> None:
+        """Keep a new epoch."""
+        self.run(sql.NEW_EPOCH, number, self.now, why)
+
+    def _calls(self, statement: str, *values: Any) -> tuple[CallRow, ...]:
+        return tuple(map(_alive, map(rows.call_row, self.all(statement, values))))
 
     # budgets
 
@@ -177,6 +209,11 @@ class SqlTables(SqlApprovals):
         """Records in order."""
         found = self.all(sql.AUDIT, (0, max(after, 0), _ALL if limit is None else max(limit, 0)))
         return tuple(Sealed(chain=c, seq=s, prev=p, hash=h, body=b) for c, s, p, h, b in found)
+
+
+def _alive(row: CallRow) -> CallRow:
+    """The row; one whose process is known to be gone has a lease that is over, however long it was given for."""
+    return replace(row, lease=0.0) if row.status == "started" and row.executor and gone(row.executor) else row
 
 
 def _mark(row: tuple[int, str, int, float] | None) -> Mark | None:

@@ -7,6 +7,7 @@ in `sql_tables`. Comes after it and `database`.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable
 
 from guard.stores import rows, schema
@@ -46,6 +47,10 @@ class SqliteBackend:
 
     def _transact(self, work: Callable[[Tables], T], *, writes: bool) -> T:
         return self.database.transact(lambda connection: work(SqlTables(connection, self.clock(), self.stamps)), writes=writes)
+
+    def wait(self, seconds: float) -> None:
+        """A file wakes nobody: whoever waits looks again."""
+        time.sleep(seconds)
 
     def close(self) -> None:
         """Close the file."""

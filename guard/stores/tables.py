@@ -152,6 +152,27 @@ class Tables(Protocol):
     def claim(self, row: CallRow, approval: str | None) -> bool:
         """Take the call: an insert with a unique key. False when it was taken before, or its approval spent."""
 
+    def renew(self, home: Home, place: Place, mine: tuple[int, str], until: float) -> bool:
+        """Give a started call, taken as this attempt by this executor, a new end of its lease; False where it is not so."""
+
+    def doubtful(self, tenant: str | None) -> tuple[CallRow, ...]:
+        """Actions that are written as started or unknown, oldest first."""
+
+    def approved(self, before: float, limit: int) -> tuple[CallRow, ...]:
+        """Held calls whose approval was given at this time or before, is not over, and which nobody has picked, oldest first."""
+
+    def lost(self, limit: int) -> tuple[CallRow, ...]:
+        """Started calls whose lease is over and which nobody has picked, oldest first."""
+
+    def pick(self, home: Home, place: Place, until: float) -> None:
+        """Keep a call from being picked by others until then."""
+
+    def epoch(self) -> int:
+        """The newest epoch of the store: 0 for one that was never restored."""
+
+    def begin_epoch(self, number: int, why: str) -> None:
+        """Keep a new epoch."""
+
     # budgets
     def budget(self, charge: Charge) -> Budget:
         """The name of a charge's budget in these tables."""
@@ -221,6 +242,9 @@ class Backend(Protocol):
 
     def clock(self) -> float:
         """Seconds since the epoch."""
+
+    def wait(self, seconds: float) -> None:
+        """Come back when something may have been approved somewhere, or after so many seconds."""
 
     def close(self) -> None:
         """Give back what is held open."""

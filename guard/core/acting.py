@@ -1,0 +1,152 @@
+"""Acting: the commands about running a call: taking it, waiting for who took it, asking a probe, executing it, writing down how it ended.
+
+Frozen data, like the other commands. Comes after `commands` and before `ports`; imports no room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Any, TypeAlias
+
+from guard.core.commands import CallRow, Command, Event, Flow
+from guard.core.model import Block, CallKey
+from guard.core.rules import Tool
+from guard.core.values import Json, JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Won:
+    """The call is taken: this process, and no other, may run it until `lease` seconds from when it asked are over.
+
+    `attempt` counts from 1; `idem` is the guard's key for the act, the same at every attempt. `asked` is the driver's reading of a clock
+    that never stands still, from before it asked.
+    """
+
+    at: float
+    attempt: int = 1
+    idem: str = ""
+    lease: float = inf
+    asked: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """The same call has finished; here is its row."""
+
+    row: CallRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InDoubt:
+    """The same call was started and has no outcome. `lost`: nobody can be at it any more."""
+
+    row: CallRow
+    lost: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """The key was used with other content, or the approval cannot be spent. `why` is for the audit."""
+
+    why: str
+    approval: bool = False
+
+
+ClaimAnswer: TypeAlias = Won | Replay | InDoubt | Conflict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(Command[ClaimAnswer]):
+    """Take the call by an insert with a unique key, spend the approval and write `event`: one durable transaction.
+
+    `lease` is how many seconds the taker may be at it. `again`: a call that was taken before, with the same class, and has been lost, may be
+    taken once more; its approval stays the one that was spent then.
+    """
+
+    row: CallRow  # with status "started"
+    approval: str | None
+    event: Event | Callable[[int], Event]  # of an attempt, where its number belongs in
+    lease: float = inf
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join(Command[CallRow]):
+    """Wait for the one who took this call: its row as soon as it is no longer started, or is lost, or after the driver's patience."""
+
+    row: CallRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lapse(Command[CallRow]):
+    """Write down that a started call was lost: `row` (status unknown) and `event`, only where that attempt has no outcome and is lost.
+
+    The answer is the row as it stands then.
+    """
+
+    row: CallRow
+    event: Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """What the host's probe found about a started call: it took effect (with its result), it did not, or None: nobody knows."""
+
+    happened: bool | None
+    value: Json = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe(Command[Probed]):
+    """Ask the host's probe of this tool whether the act with this key took effect. Never raises."""
+
+    tool: Tool
+    arguments: JsonObject
+    idempotency_key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Executed:
+    """What a tool did. Exactly one of: a value; `error` (its exception's class), `safe` (text the model may read); a time-out."""
+
+    value: Json = None
+    content: tuple[Block, ...] | None = None  # text and pictures, when the tool returned blocks
+    error: str | None = None
+    safe: str | None = None
+    failed: bool = False  # the tool said so itself
+    timed_out: bool = False
+    interrupted: bool = False  # cancelled or stopped while running
+    unclear: bool = False  # the tool itself cannot tell whether it took effect
+    started: bool = True
+    lapsed: bool = False  # not started: too little of the lease was left
+    ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execute(Command[Executed]):
+    """Run the registered implementation with a copy of these arguments. Never raises for what the tool does."""
+
+    tool: Tool
+    arguments: JsonObject
+    canonical: str
+    key: CallKey
+    idempotency_key: str
+    taken: Won | None = None  # an action's claim: without enough of its lease left nothing starts
+    late: Callable[[Executed], Finish] | None = None  # what to write down when it ends after it was given up
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish(Command[None]):
+    """Write outcomes and their events in one transaction, durable when it returns; commit or release reservations."""
+
+    rows: tuple[CallRow, ...]
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together(Command[tuple[Any, ...]]):
+    """Run these flows, overlapping where the driver can, and answer with their results in order."""
+
+    flows: tuple[Flow[Any], ...]

@@ -1,0 +1,60 @@
+"""Executors: which process took a call, and whether that process is surely gone.
+
+A name holds the machine's boot, the namespace of process numbers, the number and when the process began: all of it read from the operating
+system. Only a process of this very boot and namespace can be known to be gone; of any other one nothing is known, and its lease decides. Where
+the system does not tell (not Linux), nothing is known either. Comes before `sql_tables` and `claims`.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+
+_PROC = Path("/proc")
+_DEAD = frozenset("ZX")  # a process that ended and was not yet waited for does nothing any more
+
+
+def me() -> str:
+    """The name of this process; empty where the system does not tell."""
+    return _name(os.getpid())
+
+
+@lru_cache(maxsize=4)
+def _name(pid: int) -> str:
+    place, began = _place(), _began(pid)
+    return f"{place}:{pid}:{began}" if place and began else ""
+
+
+@lru_cache(maxsize=1)
+def _place() -> str:
+    """Boot and namespace of process numbers."""
+    try:
+        boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}/{(_PROC / 'self/ns/pid').readlink()}"
+    except OSError:
+        return ""
+
+
+def _began(pid: int) -> str:
+    """When the process began, in ticks since the boot; empty where the system does not tell, `dead` for one that has ended."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    fields = text.rpartition(")")[2].split()  # the name before may hold blanks and brackets
+    return "dead" if fields[0] in _DEAD else fields[19]
+
+
+def gone(executor: str) -> bool:
+    """Whether the process of this name is surely gone. False where that cannot be known."""
+    place, pid, began = ["", "", "", *executor.rsplit(":", 2)][-3:]
+    if not pid.isdigit() or place != _place():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except OSError:
+        pass  # somebody else's process
+    return _began(int(pid)) not in ("", began)

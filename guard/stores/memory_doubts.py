@@ -1,0 +1,91 @@
+"""The part of the memory store that finds calls in doubt and calls for workers, over all conversations. Holds no rule.
+
+Comes after `memory_approvals` and before `memory`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from guard.core.ports import CallRow, Charge
+from guard.stores.memory_approvals import MemoryApprovals
+from guard.stores.tables import Home, Mark, Place
+
+
+class Room:
+    """Everything about one conversation."""
+
+    __slots__ = ("branches", "by_mark", "by_tool", "charges", "claims", "keys", "marks", "turns", "words")
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.marks: list[Mark] = []
+        self.branches: dict[tuple[str, str | None], list[Mark]] = {}  # by branch and digest, and by branch alone
+        self.keys: dict[str, Mark] = {}
+        self.turns: dict[int, dict[int, CallRow]] = {}
+        self.by_tool: dict[str, dict[Place, CallRow]] = {}
+        self.by_mark: dict[tuple[str, str, int | None], list[Place]] = {}  # by mark, status and run, and in every run; sorted
+        self.claims: dict[Place, None] = {}
+        self.charges: dict[Place, tuple[Charge, ...]] = {}
+
+
+class MemoryDoubts(MemoryApprovals):
+    """Calls of all conversations, by their status."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rooms: dict[Home, Room] = {}
+        self._picked: dict[tuple[Home, Place], float] = {}
+        self._epochs: list[str] = []
+
+    def renew(self, home: Home, place: Place, mine: tuple[int, str], until: float) -> bool:
+        """Move the end of a lease."""
+        row = self._rooms[home].turns.get(place[0], {}).get(place[1])
+        if row is None or row.status != "started" or (row.attempt, row.executor) != mine:
+            return False
+        self._undo.put(self._rooms[home].turns[place[0]], place[1], replace(row, lease=until))
+        return True
+
+    def doubtful(self, tenant: str | None) -> tuple[CallRow, ...]:
+        """Started and unknown actions."""
+        found = [row for row in self._all("started", "unknown") if row.kind == "action" and tenant in (None, row.key.ref.tenant)]
+        return tuple(sorted(found, key=_age))
+
+    def approved(self, before: float, limit: int) -> tuple[CallRow, ...]:
+        """Held calls that may run."""
+        found = []
+        for row in self._all("held"):
+            asked = self._asked.get(row.approval or "")
+            given = asked.approval if asked is not None and asked.approval.status == "approved" else None
+            if given is not None and (given.decided_at or 0.0) <= before and given.expires_at > self.now and self._free(row):
+                found.append((given.decided_at or 0.0, row))
+        return tuple(row for _, row in sorted(found, key=lambda pair: pair[0])[:limit])
+
+    def lost(self, limit: int) -> tuple[CallRow, ...]:
+        """Started calls that nobody is at."""
+        found = [row for row in self._all("started") if (row.lease is None or row.lease <= self.now) and self._free(row)]
+        return tuple(sorted(found, key=_age)[:limit])
+
+    def pick(self, home: Home, place: Place, until: float) -> None:
+        """Keep a call for one worker."""
+        self._undo.put(self._picked, (home, place), until)
+
+    def _free(self, row: CallRow) -> bool:
+        place = ((row.key.ref.tenant, row.key.ref.conversation), (row.key.turn, row.key.position))
+        return self._picked.get(place, self.now) <= self.now
+
+    def _all(self, *statuses: str) -> list[CallRow]:
+        rooms = self._rooms.values()
+        return [row for room in rooms for turn in room.turns.values() for row in turn.values() if row.status in statuses]
+
+    def epoch(self) -> int:
+        """Nothing can be restored here but by word."""
+        return len(self._epochs)
+
+    def begin_epoch(self, number: int, why: str) -> None:  # noqa: ARG002 - the list counts by itself
+        """Keep a new epoch."""
+        self._undo.append(self._epochs, why)
+
+
+def _age(row: CallRow) -> tuple[float, int, int]:
+    return row.at, row.key.turn, row.key.position
