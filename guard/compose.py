@@ -17,13 +17,14 @@ from guard.core.values import JsonObject
 from guard.errors import GuardError, PolicyError, Problem
 from guard.redactors import REDACTOR
 from guard.runner import guard as runner
-from guard.runner.hands import within
 from guard.runner.report import failure
+from guard.runner.threads import within
 from guard.stores import open_store
 from guard.tools import RegisteredTool, registry
 
 Clock: TypeAlias = Callable[[], float]
 Checks: TypeAlias = Mapping[str, Callable[[JsonObject], str | None]]
+Probes: TypeAlias = Mapping[str, Callable[[str], Any]]
 DEFAULT_STORE = "sqlite:///guard.db"
 
 
@@ -42,18 +43,20 @@ class Guard(runner.Guard):
         tools: Any,
         store: str = DEFAULT_STORE,
         checks: Checks | None = None,
+        probes: Probes | None = None,
         clock: Clock | None = None,
         patience: float | None = None,
     ) -> Guard:
         """Read and compile a policy folder, register the tools, open the store.
 
         `tools` are plain functions, a mapping of names to callables, or a registry. `checks` are named checks that the policy may use.
+        `probes` say for tools with `effect: probe` what became of the act with a key: None or False (nothing), True or its result.
         `patience` is how many seconds a check or a loader of facts may take before the call is refused; without it they run inline. Raises
         PolicyError with every problem at once, StoreError when the store cannot be opened.
         """
-        policy, registered = _compiled(folder, tools, _patient(checks or {}, patience))
+        policy, registered = _compiled(folder, tools, _patient(checks or {}, patience), probes or {})
         opened = open_store(store, clock=clock)
-        return cls(policy=policy, store=opened, tools=registered, redactor=REDACTOR, patience=patience)
+        return cls(policy=policy, store=opened, tools=registered, redactor=REDACTOR, patience=patience, probes=probes)
 
 
 class AsyncGuard(runner.AsyncGuard):
@@ -67,13 +70,14 @@ class AsyncGuard(runner.AsyncGuard):
         tools: Any,
         store: str = DEFAULT_STORE,
         checks: Checks | None = None,
+        probes: Probes | None = None,
         clock: Clock | None = None,
         patience: float | None = None,
     ) -> AsyncGuard:
         """See `Guard.load`. Returns at once and may be awaited too."""
-        policy, registered = _compiled(folder, tools, _patient(checks or {}, patience))
+        policy, registered = _compiled(folder, tools, _patient(checks or {}, patience), probes or {})
         opened = open_store(store, clock=clock)
-        return cls(policy=policy, store=opened, tools=registered, redactor=REDACTOR, patience=patience)
+        return cls(policy=policy, store=opened, tools=registered, redactor=REDACTOR, patience=patience, probes=probes)
 
     def __await__(self) -> Generator[None, None, AsyncGuard]:
         """Give the guard itself: `load` may be awaited or not."""
@@ -98,7 +102,9 @@ def _watched(name: str, check: Callable[[JsonObject], str | None], patience: flo
         raise
 
 
-def _compiled(folder: str | os.PathLike[str], tools: Any, checks: Checks) -> tuple[Policy, dict[str, RegisteredTool]]:
+def _compiled(
+    folder: str | os.PathLike[str], tools: Any, checks: Checks, probes: Probes
+) -> tuple[Policy, dict[str, RegisteredTool]]:
     from guard.policy import Declared, load_policy  # noqa: PLC0415 - with the first policy, so that importing guard stays cheap
 
     found = registry(tools)
@@ -112,10 +118,11 @@ def _compiled(folder: str | os.PathLike[str], tools: Any, checks: Checks) -> tup
             origin=t.origin,
             trouble=t.trouble,
             silent=t.silent,
+            keyed=t.keyed,
         )
         for t in found.values()
     ]
-    loaded = load_policy(folder, declared, checks=checks)
+    loaded = load_policy(folder, declared, checks=checks, probes=probes)
     for problem in loaded.warnings:
         warnings.warn(str(problem), PolicyWarning, stacklevel=3)
     missing = [name for name, registered in loaded.names.items() if registered not in found]

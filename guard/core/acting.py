@@ -73,8 +73,16 @@ class Claim(Command[ClaimAnswer]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Join(Command[CallRow]):
-    """Wait for the one who took this call: its row as soon as it is no longer started, or is lost, or after the driver's patience."""
+class Joined:
+    """The row of a call that was waited for. `lost`: it is started still, and nobody can be at it any more."""
+
+    row: CallRow
+    lost: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join(Command[Joined]):
+    """Wait for the one who took this call, until it is no longer started, or is lost, or the driver's patience ends."""
 
     row: CallRow
 
@@ -121,7 +129,11 @@ class Executed:
     unclear: bool = False  # the tool itself cannot tell whether it took effect
     started: bool = True
     lapsed: bool = False  # not started: too little of the lease was left
+    probed: bool = False  # not run here: the host's probe found that an earlier attempt took effect
     ms: float = 0.0
+
+
+Late: TypeAlias = Callable[[Executed], "Finish"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +146,7 @@ class Execute(Command[Executed]):
     key: CallKey
     idempotency_key: str
     taken: Won | None = None  # an action's claim: without enough of its lease left nothing starts
-    late: Callable[[Executed], Finish] | None = None  # what to write down when it ends after it was given up
+    late: Late | None = None  # what to write down when it ends after it was given up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from guard.core.model import Approval, CallKey, Content, Outcome, Refusal, Status, ToolCall, ValidCall
 from guard.core.ports import Redactor
-from guard.core.reasons import RETRY, SENTENCE, Reason
+from guard.core.reasons import RETRY, SAFE_AGAIN, SENTENCE, Reason
 from guard.core.rules import Issue
 from guard.core.values import JsonObject, encode
 
 _LONGEST = 200  # characters of a field's path in a refusal
 
 
-def error_text(reason: Reason, detail: str = "", *, retry: bool | None = None, extra: JsonObject | None = None) -> str:
+def error_text(
+    reason: Reason, detail: str = "", *, retry: bool | None = None, extra: JsonObject | None = None, sentence: str = ""
+) -> str:
     """The JSON text of an error."""
-    message = f"{SENTENCE[reason]} {detail}".rstrip()
+    message = f"{sentence or SENTENCE[reason]} {detail}".rstrip()
     error: JsonObject = {"code": str(reason), "message": message, "retry": reason in RETRY if retry is None else retry}
     return encode({"ok": False, "error": error | (extra or {})})
 
@@ -44,9 +46,18 @@ def held(valid: ValidCall, key: CallKey, approval: Approval, now: float) -> Outc
     return _outcome(valid.call, key, "held", Reason.HELD_FOR_APPROVAL, content, valid.arguments, approval.id)
 
 
-def unknown(call: ToolCall, key: CallKey, arguments: JsonObject | None, detail: str = "", approval: str | None = None) -> Outcome:
-    """The outcome of an action that may or may not have taken effect."""
-    content = error_text(Reason.OUTCOME_UNKNOWN, detail, extra={"executed": None})
+def unknown(
+    call: ToolCall,
+    key: CallKey,
+    arguments: JsonObject | None,
+    detail: str = "",
+    approval: str | None = None,
+    *,
+    again: bool = False,
+) -> Outcome:
+    """The outcome of an action that may or may not have taken effect. `again`: proposing the very same call once more does no harm."""
+    sentence = SAFE_AGAIN if again else SENTENCE[Reason.OUTCOME_UNKNOWN]
+    content = error_text(Reason.OUTCOME_UNKNOWN, detail, retry=again, extra={"executed": None}, sentence=sentence)
     return _outcome(call, key, "unknown", Reason.OUTCOME_UNKNOWN, content, arguments, approval)
 
 

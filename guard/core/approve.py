@@ -46,8 +46,13 @@ def proposal(call: AuthorizedCall, rule: ApprovalRule, key: CallKey, policy: str
     )
 
 
-def approve(call: AuthorizedCall, rule: ApprovalRule, approval: Approval, authorizer: Authorizer) -> Allow | Hold | Refusal:
-    """What the approval means for the call, today: today's rule and today's rights of the person who said yes."""
+def approve(
+    call: AuthorizedCall, rule: ApprovalRule, approval: Approval, authorizer: Authorizer, *, again: bool = False
+) -> Allow | Hold | Refusal:
+    """What the approval means for the call, today: today's rule and today's rights of the person who said yes.
+
+    `again`: the call was taken before and lost, so that the approval which it spent then is still its own.
+    """
     valid = call.valid
     if approval.fingerprint != valid.fingerprint or approval.definition != valid.tool.definition:
         return Refusal(reason=Reason.APPROVAL_INVALID, note="fingerprint")
@@ -55,7 +60,7 @@ def approve(call: AuthorizedCall, rule: ApprovalRule, approval: Approval, author
         return Refusal(reason=Reason.APPROVAL_INVALID, note="arguments")
     if approval.status == "pending":
         return Hold(call=call, approval=approval)
-    if approval.status == "approved":
+    if approval.status == "approved" or (again and approval.status == "consumed"):
         if not _suffices(approval, rule) or not _still_may(approval, authorizer):
             return Refusal(reason=Reason.APPROVAL_INVALID, note="today's policy asks for another approver")
         return Allow(call=call, approval=approval)

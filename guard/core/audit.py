@@ -175,12 +175,13 @@ def voted(approval: Approval, approver: Session, decision: str, reason: str | No
     }
 
 
-def began(key: CallKey, call: AuthorizedCall, approval: str | None, policy: str, redactor: Redactor) -> Event:
+def began(key: CallKey, call: AuthorizedCall, approval: str | None, policy: str, redactor: Redactor, attempt: int = 1) -> Event:
     """The call was taken and is about to run: durable before the act."""
     valid = call.valid
     head = _head("call.begin", key, _name(valid.call.id, redactor), _POLICY, _of(valid.tool))
     spent = f',"approval":"{approval}"' if approval else ""
-    return f'{head}{spent},"args":{{"digest":"{valid.digest}"}},"decision":{{"policy":"{policy}"}}'
+    execution = f'"exec":{{"class":"{valid.tool.effect}","attempt":{attempt}}}'
+    return f'{head}{spent},"args":{{"digest":"{valid.digest}"}},"decision":{{"policy":"{policy}"}},{execution}'
 
 
 def reference(key: CallKey) -> str:
@@ -192,7 +193,7 @@ def ended(
     key: CallKey, call: ToolCall, outcome: Outcome, redactor: Redactor, ran: Executed | None = None, labels: tuple[str, ...] = ()
 ) -> Event:
     """How the call ended: a digest of what went back, what was hidden in it, and how long it took."""
-    kind = "call.unknown" if outcome.status == "unknown" else "call.end"
+    kind = "call.unknown" if outcome.status == "unknown" else "call.reconciled" if ran is not None and ran.probed else "call.end"
     head = _head(kind, key, _name(call.id, redactor), _SERVICE, _called(call, redactor))
     approval = f',"approval":"{outcome.approval}"' if outcome.approval else ""
     error = f',"error":"{outcome.reason}"' if outcome.reason is not None else ""

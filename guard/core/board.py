@@ -6,7 +6,7 @@ failing store leaves every call with a definite state. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar, cast
 
@@ -26,8 +26,9 @@ from guard.core.model import (
     ToolCall,
     ValidCall,
 )
-from guard.core.ports import Again, CallRow, Event, Opened, Policy, Redactor
+from guard.core.ports import CallRow, Event, Opened, Policy, Redactor
 from guard.core.reasons import Reason
+from guard.core.rules import AGAIN
 from guard.core.values import Json
 
 
@@ -38,8 +39,30 @@ class Follows:
     leader: int
 
 
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """The call was taken before, by this process or another one, and has no outcome: `row` says by whom and until when.
+
+    `call` is how far it got here; it goes on from there if it turns out that the call was lost and may be taken again.
+    """
+
+    row: CallRow
+    call: ToolCall | ValidCall
+
+
 State: TypeAlias = (
-    ToolCall | ParsedCall | BoundCall | ValidCall | GroundedCall | AuthorizedCall | Allow | Hold | Refusal | Follows | Outcome
+    ToolCall
+    | ParsedCall
+    | BoundCall
+    | ValidCall
+    | GroundedCall
+    | AuthorizedCall
+    | Allow
+    | Hold
+    | Refusal
+    | Follows
+    | Waits
+    | Outcome
 )
 _PROOFS = frozenset({ParsedCall, BoundCall, ValidCall, AuthorizedCall})
 S = TypeVar("S", ToolCall, ParsedCall, BoundCall, ValidCall, GroundedCall, AuthorizedCall)
@@ -78,6 +101,8 @@ class Board:
     states: list[State] = field(default_factory=list)
     keys: list[CallKey] = field(default_factory=list)
     last: list[object] = field(default_factory=list)  # the furthest proof of each call, for the audit
+    lost: dict[int, CallRow] = field(default_factory=dict)  # calls that were taken before, lost, and may be taken again
+    probed: set[int] = field(default_factory=set)  # those of them whose probe said that they did not take effect
     stop: bool = False
 
     def __post_init__(self) -> None:
@@ -113,12 +138,23 @@ class Board:
         """The calls that are a `kind` now, with their indexes."""
         return [(index, state) for index, state in enumerate(self.states) if type(state) is kind]
 
-    def abandon(self, reason: Reason) -> None:
-        """Refuse every call that is not decided against or answered yet: the store failed before anything ran."""
+    def abandon(self, reason: Reason, note: str = "") -> None:
+        """Refuse every call that is not decided against or answered yet: the store failed before anything ran here.
+
+        A call that was taken before may have taken effect: it is unknown, whatever fails now.
+        """
         for index, state in enumerate(self.states):
             undecided = not isinstance(state, Refusal | Outcome | Follows)
-            if undecided or (isinstance(state, Outcome) and state.status == "held"):
-                self.states[index] = Refusal(reason=reason)
+            row = state.row if isinstance(state, Waits) else self.lost.get(index)
+            if row is not None and undecided:
+                self.states[index] = self.doubt(index, row)
+            elif undecided or (isinstance(state, Outcome) and state.status == "held"):
+                self.states[index] = Refusal(reason=reason, note=note, extra={"cause": note} if note else {})
+
+    def doubt(self, index: int, row: CallRow, detail: str = "") -> Outcome:
+        """That a call which was taken before is unknown."""
+        item = self.items[index]
+        return answer.unknown(item.call, item.key, row.arguments, detail, row.approval, again=row.effect in AGAIN)
 
     def outcomes(self) -> tuple[Outcome, ...]:
         """One outcome for each call, in order. A call that has none by now is refused."""
@@ -139,76 +175,6 @@ class Board:
         if isinstance(last, AuthorizedCall):
             last = last.valid
         return last.arguments if isinstance(last, ValidCall) else None
-
-
-# -- what the ledger already knows ------------------------------------------------------------------------------------
-
-
-def recall(item: Item, opened: Opened | None) -> Outcome | ToolCall | Refusal:
-    """The recorded outcome of a call that was handled before, or the call, to be walked (again)."""
-    row = item.row
-    if row is None or opened is None:
-        return item.call
-    if item.key.key and row.call.tool != item.call.tool:
-        return Refusal(reason=Reason.CONFLICT)
-    if row.outcome is not None and row.outcome.reason is Reason.TRUNCATED_REPLY:
-        return item.call  # what was cut off may have been written out whole since
-    unsure = opened.again is Again.UNSURE
-    if unsure and (row.kind != "action" or row.status in {"refused", "held"}):
-        return item.call
-    if item.key.key and row.call.arguments != item.call.arguments:
-        return item.call  # another spelling or another content: the fingerprint will tell
-    if row.outcome is not None and row.outcome.status != "held":
-        return replayed(row.outcome, item.call)
-    return answer.unknown(item.call, item.key, row.arguments, approval=row.approval) if row.status == "started" else item.call
-
-
-def same_content(item: Item, valid: ValidCall) -> ValidCall | Outcome | Refusal:
-    """A host's own key names one content only: the same again is a replay, another one a conflict."""
-    row = item.row
-    if row is None or not item.key.key or not row.fingerprint:
-        return valid
-    if row.fingerprint != valid.fingerprint:
-        return Refusal(reason=Reason.CONFLICT)
-    if row.outcome is not None and row.outcome.status != "held":
-        return replayed(row.outcome, item.call)
-    return answer.unknown(item.call, item.key, row.arguments, approval=row.approval) if row.status == "started" else valid
-
-
-def replayed(outcome: Outcome, call: ToolCall) -> Outcome:
-    """A recorded outcome, for this call id."""
-    return replace(outcome, call_id=call.id, tool=call.tool, replayed=True)
-
-
-def adopt(board: Board, twins: Mapping[str, CallRow]) -> None:
-    """Make every action an alias of an equal one: of an earlier sibling, or of a live or finished call of the conversation."""
-    leaders: dict[str, int] = {}
-    for index, valid in board.having(ValidCall):
-        if not valid.mark:
-            continue
-        leader = leaders.setdefault(valid.mark, index)
-        if leader != index:
-            board.put(index, Follows(leader))
-            continue
-        twin = twins.get(valid.mark)
-        if twin is not None and twin.key != board.items[index].key:
-            _alias(board, index, valid, twin)
-
-
-def _alias(board: Board, index: int, valid: ValidCall, twin: CallRow) -> None:
-    item = board.items[index]
-    if twin.status == "held":
-        if twin.fingerprint == valid.fingerprint:  # else the tool is defined anew: a person must be asked anew
-            board.keys[index] = twin.key  # same approval, same budget, one claim
-        return
-    if twin.status in {"started", "unknown"}:
-        doubt = answer.unknown(item.call, item.key, valid.arguments, approval=twin.approval)
-        board.put(index, replace(doubt, replayed=True))
-        return
-    handled_before = item.row is not None and item.row.status == "alias"
-    current = board.opened is None or twin.run == board.opened.run
-    if twin.outcome is not None and (handled_before or (current and not valid.tool.repeat)):
-        board.put(index, replayed(twin.outcome, item.call))
 
 
 # -- rows and events -----------------------------------------------------------------------------------------------------
@@ -249,15 +215,13 @@ def _concluded(board: Board, index: int) -> tuple[list[CallRow], list[Event]]:
 
 
 def _known(board: Board, index: int, outcome: Outcome) -> tuple[list[CallRow], list[Event]]:
-    """A recorded outcome goes back once more; a call found in doubt is written down as such."""
+    """A recorded outcome goes back once more."""
     item, redactor = board.items[index], board.context.redactor
     known = at(outcome, item.key)
     board.states[index] = known
     events = [audit.delivered(item.key, item.call, known, redactor)]
     if item.row is None or item.row.key != item.key:
         return [row_of(board, index, known, "alias")], events
-    if item.row.status == "started":
-        return [replace(item.row, status="unknown", outcome=known)], [*events, audit.ended(item.key, item.call, known, redactor)]
     return [], events
 
 
@@ -291,6 +255,7 @@ def row_of(
         repeat=valid.tool.repeat if valid else False,
         settled=opened is not None and status != "held",
         at=board.context.now,
+        effect=valid.tool.effect if valid and valid.tool.acts else "",
     )
 
 

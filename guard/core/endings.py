@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from guard.core import answer, audit
 from guard.core.board import Board, Context, at, followers, row_of
 from guard.core.model import Allow, CallKey, Outcome, Refusal, ValidCall
-from guard.core.ports import CallRow, Event, Executed
+from guard.core.ports import CallRow, Event, Executed, Redactor
 from guard.core.reasons import Reason
 from guard.core.redact import Shown, redact
+from guard.core.rules import AGAIN
 from guard.core.values import copy, digest
 
 
@@ -62,7 +63,7 @@ def _outcome(context: Context, allow: Allow, ran: Executed, key: CallKey) -> tup
     valid = allow.call.valid
     spent = allow.approval.id if allow.approval else None
     if not ran.started:
-        reason = Reason.INTERRUPTED if ran.interrupted else Reason.INTERNAL_ERROR
+        reason = Reason.INTERRUPTED if ran.interrupted else Reason.LEASE_OVER if ran.lapsed else Reason.INTERNAL_ERROR
         return answer.refused(valid.call, key, Refusal(reason=reason), valid.arguments, context.redactor), ()
     if ran.interrupted or ran.timed_out or ran.unclear:
         return _unfinished(valid, key, ran, spent), ()
@@ -72,13 +73,20 @@ def _outcome(context: Context, allow: Allow, ran: Executed, key: CallKey) -> tup
     return _finished(valid, key, ran, shown, spent), _labels(shown)
 
 
+def in_doubt(row: CallRow, redactor: Redactor, *, told: bool) -> tuple[CallRow, Event]:
+    """The row and record of a call that was started and lost: it may or may not have taken effect. `told`: the model is told just now."""
+    outcome = answer.unknown(row.call, row.key, row.arguments, approval=row.approval, again=row.effect in AGAIN)
+    event = audit.ended(row.key, row.call, outcome, redactor)
+    return replace(row, status="unknown", outcome=outcome, settled=row.settled or told), event
+
+
 _REASON = {(True, False): Reason.TOOL_TIMED_OUT, (False, True): Reason.INTERRUPTED, (False, False): Reason.TOOL_FAILED}
 
 
 def _unfinished(valid: ValidCall, key: CallKey, ran: Executed, spent: str | None) -> Outcome:
     if valid.tool.acts:
         detail = "It did not answer in time." if ran.timed_out else "It was interrupted." if ran.interrupted else ""
-        return answer.unknown(valid.call, key, valid.arguments, detail, spent)
+        return answer.unknown(valid.call, key, valid.arguments, detail, spent, again=valid.tool.effect in AGAIN)
     return answer.failed(valid, key, _REASON[ran.timed_out, ran.interrupted], "")
 
 

@@ -11,7 +11,6 @@ the outcome is `unknown` (action) or withheld (look-up). What must be durable be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from guard.core import answer, audit
@@ -19,8 +18,8 @@ from guard.core import ports as p
 from guard.core.approve import approve, proposal
 from guard.core.authorize import authorize, lookups
 from guard.core.bind import bind
-from guard.core.board import Board, Context, Item, adopt, at, conclude, recall, replayed, row_of, same_content
-from guard.core.endings import Ended, ended, idempotency, share
+from guard.core.board import Board, Context, Item, Waits, conclude
+from guard.core.endings import Ended, ended, share
 from guard.core.ground import ground, needs
 from guard.core.limit import charges, exceeded, exhausted, priced
 from guard.core.model import (
@@ -37,6 +36,8 @@ from guard.core.model import (
 )
 from guard.core.parse import Names, parse
 from guard.core.reasons import Reason
+from guard.core.recall import adopt, recall, same_content
+from guard.core.taking import act, give_up, join, run
 from guard.core.validate import validate
 from guard.errors import StoreError
 
@@ -57,8 +58,8 @@ def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False
     try:
         usage = priced(opening.usage, context.policy.limits)
         opened = yield from p.ask(replace(opening, usage=usage, told=lambda turn: _told(opening, turn, context.redactor)))
-    except StoreError:
-        return _unopened(opening, context)
+    except StoreError as error:
+        return _unopened(opening, context, error.code)
     since = min([opened.turn, *(row.key.turn for row in opened.rows.values())])  # siblings of the first time count as siblings
     items = tuple(
         Item(key=CallKey(opening.ref, opened.turn, index, opening.key), call=call, row=opened.rows.get(index), since=since)
@@ -75,9 +76,13 @@ def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False
 
 
 def settle_calls(rows: Sequence[p.CallRow], context: Context) -> p.Flow[Walked]:
-    """Walk held calls again, each at its own place, after somebody may have decided about them."""
+    """Walk calls again, each at its own place: held ones, after somebody may have decided about them, and those that may have been lost."""
     items = tuple(Item(key=row.key, call=row.call, row=row, since=row.key.turn) for row in rows)
-    return (yield from _walk(Board(items=items, context=context, opened=None)))
+    board = Board(items=items, context=context, opened=None)
+    for index, row in enumerate(rows):
+        if row.status == "started":
+            board.put(index, Waits(row, row.call))
+    return (yield from _walk(board))
 
 
 def _walk(board: Board) -> p.Flow[Walked]:
@@ -86,20 +91,23 @@ def _walk(board: Board) -> p.Flow[Walked]:
     policy, session = context.policy, context.session
     names = Names(offered=context.offered, visible=context.visible, unlisted=policy.unlisted)
     try:
+        yield from join(board)
         board.each(ToolCall, lambda _, call: parse(call, policy.tools, names))
         board.each(ParsedCall, lambda _, call: bind(call, session))
         board.each(BoundCall, lambda _, call: validate(call, context.ref, context.redactor.tag))
         board.each(ValidCall, lambda index, call: same_content(board.items[index], call))
         yield from _aliases(board)
+        yield from join(board)
         facts = yield from _facts(board)
         ledgers = yield from _ledgers(board)
         board.each(ValidCall, lambda index, call: ground(call, session, ledgers[board.items[index].since]))
         board.each(GroundedCall, lambda _, call: authorize(call, session, policy.authorizer, facts), Reason.POLICY_FAILED)
         yield from _limit(board, ledgers)
         yield from _approve(board)
+        yield from give_up(board)
         yield from _record(board)
-    except StoreError:
-        board.abandon(Reason.STORE_UNAVAILABLE)
+    except StoreError as error:
+        board.abandon(Reason.STORE_UNAVAILABLE, error.code)
         conclude(board)
     yield from _perform(board)
     return Walked(outcomes=board.outcomes(), limited=board.stop)
@@ -109,9 +117,9 @@ def _told(opening: p.OpenTurn, turn: int, redactor: p.Redactor) -> tuple[p.Event
     return tuple(audit.proposed(opening.ref, turn, index, call, redactor) for index, call in enumerate(opening.calls))
 
 
-def _unopened(opening: p.OpenTurn, context: Context) -> Walked:
+def _unopened(opening: p.OpenTurn, context: Context, code: str) -> Walked:
     """Nothing is known about the conversation, so nothing runs."""
-    refusal, redactor = Refusal(reason=Reason.STORE_UNAVAILABLE), context.redactor
+    refusal, redactor = Refusal(reason=Reason.STORE_UNAVAILABLE, extra={"cause": code}), context.redactor
     keys = [CallKey(opening.ref, 0, index) for index in range(len(opening.calls))]
     outcomes = (answer.refused(call, key, refusal, None, redactor) for call, key in zip(opening.calls, keys, strict=True))
     return Walked(outcomes=tuple(outcomes), limited=False)
@@ -181,7 +189,7 @@ def _approve(board: Board) -> p.Flow[None]:
         event = audit.requested(asked, key, item.call, context.redactor)
         found = yield from p.ask(p.AskApproval(proposal=asked, event=event, run=board.run(index)))
         try:
-            board.put(index, approve(call, call.approval, found, context.policy.authorizer))
+            board.put(index, approve(call, call.approval, found, context.policy.authorizer, again=index in board.lost))
         except Exception as error:  # noqa: BLE001 - default deny, as in every room
             board.put(index, Refusal(reason=Reason.POLICY_FAILED, note=type(error).__name__))
 
@@ -208,7 +216,7 @@ def _perform(board: Board) -> p.Flow[None]:
             continue
         looked += yield from _look_all(board, waiting)
         waiting = []
-        board.states[index] = yield from _act(board, index, state)
+        board.states[index] = yield from act(board, index, state)
     looked += yield from _look_all(board, waiting)
     yield from _close(board, looked)
 
@@ -229,56 +237,7 @@ def _look_all(board: Board, waiting: list[int]) -> p.Flow[list[tuple[int, Ended]
 
 def _look(board: Board, index: int, allow: Allow) -> p.Flow[Ended]:
     """Run one look-up. It needs no claim: running it again would do no harm."""
-    return ended(board, index, allow, (yield from _run(board, index, allow)))
-
-
-def _act(board: Board, index: int, allow: Allow) -> p.Flow[Outcome]:
-    """Claim one action, run it, record its outcome. Durable before it starts, and started by one process only."""
-    item, key, call = board.items[index], board.keys[index], allow.call
-    spent = allow.approval.id if allow.approval else None
-    row = replace(row_of(board, index, None, "started", key), approval=spent)
-    event = audit.began(key, call, spent, board.context.policy.version, board.context.redactor)
-    try:
-        won = yield from p.ask(p.Claim(row=row, approval=spent, event=event))
-    except StoreError:
-        return (yield from _refuse_late(board, index, Reason.STORE_UNAVAILABLE))
-    except p.HaltedError:
-        return (yield from _refuse_late(board, index, Reason.INTERRUPTED))
-    if isinstance(won, p.Conflict):
-        return (yield from _refuse_late(board, index, Reason.APPROVAL_INVALID if won.approval else Reason.CONFLICT))
-    if isinstance(won, p.Replay) and won.row.outcome is not None:
-        return at(replayed(won.row.outcome, item.call), item.key)
-    if isinstance(won, p.Replay | p.InDoubt):
-        return answer.unknown(item.call, item.key, won.row.arguments, approval=won.row.approval)
-    end = ended(board, index, allow, (yield from _run(board, index, allow)))
-    mine = tuple(replace(row, at=won.at) for row in end.rows)  # tells the store that the one who took the call says this
-    try:
-        yield from p.ask(p.Finish(rows=mine, events=end.events))
-    except StoreError:
-        lost = "Its outcome could not be recorded."
-        return answer.unknown(item.call, item.key, call.valid.arguments, lost, spent)
-    return end.outcome
-
-
-def _run(board: Board, index: int, allow: Allow) -> p.Flow[p.Executed]:
-    valid, key = allow.call.valid, board.keys[index]
-    again = idempotency(valid, key, board.run(index)) if valid.tool.acts else valid.fingerprint
-    command = p.Execute(tool=valid.tool, arguments=valid.arguments, canonical=valid.canonical, key=key, idempotency_key=again)
-    try:
-        return (yield from p.ask(command))
-    except p.HaltedError:
-        return p.Executed(interrupted=True, started=False)
-
-
-def _refuse_late(board: Board, index: int, reason: Reason) -> p.Flow[Outcome]:
-    """A call that was allowed and could not be claimed: it did not run, and the ledger says so where it can."""
-    item = board.items[index]
-    redactor = board.context.redactor
-    outcome = answer.refused(item.call, item.key, Refusal(reason=reason), board.arguments(index), redactor)
-    event = audit.ended(item.key, item.call, outcome, redactor)
-    with suppress(StoreError):
-        yield from p.ask(p.Finish(rows=(row_of(board, index, outcome, "refused"),), events=(event,)))
-    return outcome
+    return ended(board, index, allow, (yield from run(board, index, allow)))
 
 
 def _close(board: Board, looked: list[tuple[int, Ended]]) -> p.Flow[None]:

@@ -97,6 +97,12 @@ SENTENCE: dict[Reason, str] = {
     Reason.INTERNAL_ERROR: "The guard could not judge this call, so it was refused.",
 }
 
+SAFE_AGAIN = (
+    "The call was started and its outcome is not known: it may or may not have taken effect. Do not report it as done or as failed. "
+    "Proposing the same call again, unchanged, is safe: it takes effect once at most."
+)
+"""What `outcome_unknown` says where the tool's class lets the guard run the very same call again with its key."""
+
 RETRY: frozenset[Reason] = frozenset(
     {
         Reason.UNKNOWN_TOOL,

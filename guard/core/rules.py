@@ -20,6 +20,9 @@ Effect: TypeAlias = Literal["read", "once", "idempotent", "probe", "compensate"]
 """What may be done about a call that was started and has no outcome: run it again (read), leave it to a person (once), run it again with the
 same key (idempotent), ask the host's probe, or leave it to a person and offer a compensation."""
 
+AGAIN: frozenset[str] = frozenset({"idempotent", "probe"})
+"""Classes of actions that may be taken once more after they were lost, with the same key."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:

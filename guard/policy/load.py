@@ -7,7 +7,7 @@ this package; the host gets here through `guard.policy.load_policy`.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -19,6 +19,7 @@ from guard.errors import PolicyError, Problem
 from guard.policy import language
 from guard.policy.approvals import check_role
 from guard.policy.casbin_rules import authorizer
+from guard.policy.effects import check_compensations
 from guard.policy.hints import warn_unseen
 from guard.policy.limits import limits
 from guard.policy.problems import Problems, meant, squash
@@ -42,8 +43,11 @@ def load_policy(
     declared: Sequence[Declared] | None = None,
     *,
     checks: Mapping[str, CheckFunction] = MappingProxyType({}),
+    probes: Collection[str] = (),
 ) -> Loaded:
-    """Compile the folder. `declared` are the registered tools; None means that no program is at hand.
+    """Compile the folder. `declared` are the registered tools, `probes` the tools that the host has a probe for.
+
+    `declared` None means that no program is at hand.
 
     Raises PolicyError with every problem found.
     """
@@ -52,7 +56,8 @@ def load_policy(
     documents = _documents(files, problems)
     entries = _collect(documents, "tools", problems)
     names, unlisted = _match(entries, declared, problems)
-    tools = _compile(entries, declared, names, checks, problems)
+    tools = _compile(entries, declared, names, (checks, probes), problems)
+    check_compensations(entries, tools, problems)
     spot = Item(next((file.name for file in files if is_yaml(file.name)), str(folder)), None)
     whole = limits(_tops(documents, "limits"), _tops(documents, "prices"), spot, problems)
     people = _people(_collect(documents, "people", problems), problems)
@@ -156,7 +161,7 @@ def _compile(
     entries: Mapping[str, Item],
     declared: Sequence[Declared] | None,
     names: Mapping[str, str],
-    checks: Mapping[str, CheckFunction],
+    hooks: tuple[Mapping[str, CheckFunction], Collection[str]],
     problems: Problems,
 ) -> dict[str, Tool]:
     by_name = {tool.name: tool for tool in declared or ()}
@@ -169,7 +174,8 @@ def _compile(
             item=item,
             declared=by_name.get(names.get(name, "")),
             tools=frozenset(entries),
-            checks=None if declared is None else checks,
+            checks=None if declared is None else hooks[0],
+            probes=None if declared is None else hooks[1],
         )
         tool = compile_tool(entry, problems)
         if tool is not None:

@@ -5,7 +5,7 @@ Everything that a call needs is compiled here, once, at load. Comes after ground
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
@@ -14,6 +14,7 @@ from guard.core.rules import Binding, Check, Issue, Kind, Prepared, ResourceRule
 from guard.core.values import JsonObject, canonical, digest
 from guard.policy import language
 from guard.policy.approvals import approvals, argument_rules
+from guard.policy.effects import Around, Life, life
 from guard.policy.fields import normal, takes, visible, with_fields
 from guard.policy.filled import Own, check_records, filled
 from guard.policy.grounds import Context, grounds, prerequisites
@@ -47,6 +48,7 @@ class Declared:
     silent: frozenset[str] = (
         frozenset()
     )  # arguments that may be left out, where `schema` does not say what the function then takes
+    keyed: bool = False  # the function takes idempotency_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,7 @@ class Entry:
     declared: Declared | None
     tools: frozenset[str]
     checks: Mapping[str, CheckFunction] | None  # None: no program at hand
+    probes: Collection[str] | None = None  # tools that the host has a probe for; None: no program at hand
 
 
 def compile_tool(entry: Entry, problems: Problems) -> Tool | None:
@@ -81,7 +84,10 @@ def _compile(entry: Entry, problems: Problems) -> Tool | None:
     if schema is None:
         return None
     context = Context(tool=entry.name, schema=schema.source, tools=entry.tools, problems=problems, records="resource" in fields)
-    tool = _assemble(entry, fields, kind, schema, bindings, context)
+    keyed = entry.declared.keyed if entry.declared else None
+    around = Around(name=entry.name, tools=entry.tools, keyed=keyed, probes=entry.probes)
+    lived = life(fields, kind, around, problems)
+    tool = _assemble(entry, fields, kind, schema, bindings, context, lived)
     fill = filled(tool, schema, _own(entry.declared), entry.item, problems)
     if entry.declared is not None or schema.source:  # without a program and a schema nothing is known of the arguments
         check_records(tool, schema, fill, fields.get("resource", entry.item), problems)
@@ -94,7 +100,13 @@ def _compile(entry: Entry, problems: Problems) -> Tool | None:
 
 
 def _assemble(
-    entry: Entry, fields: dict[str, Item], kind: Kind, schema: Schema, bindings: tuple[Binding, ...], context: Context
+    entry: Entry,
+    fields: dict[str, Item],
+    kind: Kind,
+    schema: Schema,
+    bindings: tuple[Binding, ...],
+    context: Context,
+    lived: Life,
 ) -> Tool:
     problems = context.problems
     description = language.text(fields.get("description"), problems, "description") or _described(entry.declared)
@@ -120,6 +132,10 @@ def _assemble(
         approval=approval,
         result=_result(fields["result"], problems) if "result" in fields else ResultRule(),
         timeout=language.duration(fields.get("timeout"), problems, "timeout"),
+        effect=lived.effect,
+        dedupes=lived.dedupes,
+        compensation=lived.compensation,
+        lease=lived.lease,
         repeat=language.choice(fields.get("repeat"), problems, "repeat", ("allow",)) == "allow",
         unwrap=language.flag(fields.get("unwrap"), problems, "unwrap"),
     )

@@ -8,7 +8,8 @@ from typing import Any
 from guard.core.values import JsonObject
 from guard.runner.aftermath import resuming, settling
 from guard.runner.chat import Chat
-from guard.runner.drivers import AsyncRun, SyncRun
+from guard.runner.drivers import SyncRun
+from guard.runner.drivers_async import AsyncRun
 from guard.runner.turn import Turn
 
 

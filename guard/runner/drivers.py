@@ -1,33 +1,23 @@
-"""Drivers: two short loops that carry out a flow's commands, one for plain callers and one for asyncio.
+"""The driver for plain callers: a short loop that carries out a flow's commands.
 
-Both give the same answers to the same commands. When the caller is interrupted (Ctrl-C, a cancelled task) the command under way is answered,
+Gives the same answers to the same commands as the one for asyncio. When the caller is interrupted (Ctrl-C) the command under way is answered,
 nothing new starts, the flow closes every call in the ledger, and then the interruption goes on up.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Callable
 from functools import partial
-from inspect import iscoroutinefunction
 from typing import Any, TypeVar
 
 from guard.core import ports as p
 from guard.errors import StoreError
-from guard.runner.hands import (
-    Came,
-    Hands,
-    TooLateError,
-    distinct,
-    finished,
-    guarded,
-    in_thread,
-    load_call,
-    now,
-    resolved,
-    within,
-)
+from guard.runner.hands import PROBE_SECONDS, Hands, distinct, finished, guarded, load_call, now, probed, resolved
 from guard.runner.report import failure
+from guard.runner.threads import TooLateError, within
+from guard.runner.waiting import Watch
 from guard.tools import normalise
 
 T = TypeVar("T")
@@ -73,9 +63,16 @@ class SyncRun:
             return tuple(self._drive(flow) for flow in command.flows)
         if isinstance(command, p.LoadFacts):
             return self._facts(command)
+        if isinstance(command, p.Join):
+            return self._join(command)
+        if isinstance(command, p.Probe):
+            return self._probe(command)
         call = self._hands.store_call(command)
         if call is None:
             raise TypeError(f"no driver knows {type(command).__name__}")
+        return self._store(call)
+
+    def _store(self, call: Callable[[], Any]) -> Any:
         try:
             return guarded(call)
         except KeyboardInterrupt as error:
@@ -88,14 +85,39 @@ class SyncRun:
             return call
         started = now()
         try:
-            return finished(within(call, command.tool.timeout), started)
-        except TooLateError:
+            with self._hands.busy(command):
+                return finished(within(call, command.tool.timeout), started)
+        except TooLateError as error:
+            self._hands.late(command, error.pending, started)
             return p.Executed(timed_out=True)
         except _FOREIGN as error:
             return self._hands.raised(command, error, started)
         except BaseException as error:  # noqa: BLE001 - Ctrl-C goes on up once the turn is closed
             self._interrupt = error
             return p.Executed(interrupted=True)
+
+    def _join(self, command: p.Join) -> p.Joined:
+        watch = Watch(self._hands.store, command.row)
+        while True:
+            found: p.Joined | None = watch.leave() if self._interrupt is not None else self._store(watch.look)
+            if found is not None:
+                return found
+            try:
+                time.sleep(watch.pause)
+            except BaseException as error:  # noqa: BLE001 - Ctrl-C goes on up once the turn is closed
+                self._interrupt = error
+
+    def _probe(self, command: p.Probe) -> p.Probed:
+        call = self._hands.probe(command)
+        if call is None:
+            return p.Probed(happened=None)
+        try:
+            return probed(within(call, self._hands.patience or PROBE_SECONDS))
+        except _FOREIGN as error:
+            failure(f"the probe of {command.tool.name}", error, self._hands.redactor)
+        except BaseException as error:  # noqa: BLE001 - as for a tool
+            self._interrupt = error
+        return p.Probed(happened=None)
 
     def _facts(self, command: p.LoadFacts) -> p.Facts:
         found: dict[tuple[str, str], Any] = {}
@@ -111,140 +133,3 @@ class SyncRun:
             except BaseException as error:  # noqa: BLE001 - as for a tool
                 self._interrupt = error
         return p.Facts(resources=found, resolved=resolved(command))
-
-
-class AsyncRun:
-    """Carries out one flow for an asyncio caller: tools are awaited, look-ups that stand together overlap, stores run in a thread."""
-
-    def __init__(self, hands: Hands) -> None:
-        self._hands = hands
-        self._interrupt: BaseException | None = None
-
-    async def run(self, flow: p.Flow[T]) -> T:
-        """The flow's result; raises what interrupted the caller once everything is closed."""
-        value = await self._drive(flow)
-        if self._interrupt is not None:
-            raise self._interrupt
-        return value
-
-    async def _drive(self, flow: p.Flow[T]) -> T:
-        try:
-            command = next(flow)
-            while True:
-                try:
-                    answer = await self._perform(command)
-                except Exception as error:  # noqa: BLE001 - the flow decides what a failure means
-                    command = flow.throw(error)
-                else:
-                    command = flow.send(answer)
-        except StopIteration as stop:
-            value: T = stop.value
-            return value
-
-    async def _perform(self, command: p.Command[Any]) -> Any:
-        if self._interrupt is not None and isinstance(command, _STARTS):
-            raise p.HaltedError
-        if isinstance(command, p.Execute):
-            return await self._execute(command)
-        if isinstance(command, p.Together):
-            return await self._together(command)
-        if isinstance(command, p.LoadFacts):
-            return await self._facts(command)
-        call = self._hands.store_call(command)
-        if call is None:
-            raise TypeError(f"no driver knows {type(command).__name__}")
-        return await self._store(call)
-
-    async def _store(self, call: Callable[[], Any]) -> Any:
-        """A store call in a thread. Cancellation cannot stop a statement that runs, so its answer is waited for."""
-        if not self._hands.store.blocking or self._interrupt is not None:
-            return guarded(call)
-        future = asyncio.get_running_loop().run_in_executor(None, guarded, call)
-        while True:
-            try:
-                return await asyncio.shield(future)
-            except asyncio.CancelledError as error:
-                if future.cancelled():
-                    raise StoreError("the store's thread was cancelled") from error
-                self._interrupt = error
-
-    async def _together(self, command: p.Together) -> tuple[Any, ...]:
-        tasks = [asyncio.ensure_future(self._drive(flow)) for flow in command.flows]
-        while not all(task.done() for task in tasks):
-            try:
-                await asyncio.wait(tasks)
-            except asyncio.CancelledError as error:
-                self._interrupt = error
-                for task in tasks:
-                    task.cancel()
-        return tuple(task.result() for task in tasks)
-
-    async def _execute(self, command: p.Execute) -> p.Executed:
-        call = self._hands.prepare(command)
-        if isinstance(call, p.Executed):
-            return call
-        started, before = now(), _cancels()
-        try:
-            done = finished(await self._call(call, self._hands.is_async(command), command.tool.timeout), started)
-        except TooLateError:
-            done = p.Executed(timed_out=True)
-        except asyncio.CancelledError as error:
-            if _cancels() > before:
-                self._interrupt = error
-                return p.Executed(interrupted=True)
-            return self._hands.raised(command, error, started)  # the tool cancelled itself
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool is foreign code: whatever it raises is a failed result
-            done = self._hands.raised(command, error, started)
-        except BaseException as error:  # noqa: BLE001 - Ctrl-C goes on up once the turn is closed
-            self._interrupt = error
-            return p.Executed(interrupted=True)
-        if _cancels() > before:  # the tool kept the caller's cancellation to itself
-            self._interrupt = asyncio.CancelledError()
-        return done
-
-    async def _call(self, call: Callable[[], Any], awaited: bool, seconds: float | None) -> Any:  # noqa: FBT001 - private
-        if seconds is None:
-            value = call()
-            return await value if awaited else value
-        waited: asyncio.Future[Came]
-        waited = asyncio.ensure_future(_came(call())) if awaited else asyncio.wrap_future(in_thread(call))
-        try:
-            done, _ = await asyncio.wait({waited}, timeout=seconds)
-        except asyncio.CancelledError:
-            waited.cancel()
-            raise
-        if not done:
-            waited.cancel()
-            raise TooLateError
-        return waited.result().get()
-
-    async def _facts(self, command: p.LoadFacts) -> p.Facts:
-        found: dict[tuple[str, str], Any] = {}
-        for place, (name, identity) in distinct(command).items():
-            loader, before = self._hands.loader(name), _cancels()
-            if loader is None:
-                continue
-            try:
-                call = partial(load_call, loader, identity, command.session)
-                value = await self._call(call, iscoroutinefunction(loader), self._hands.patience)
-                found[place] = normalise(await value if asyncio.iscoroutine(value) else value).value
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - a fact that cannot be had is missing, and what is missing refuses
-                failure(f"the loader of {name}", error, self._hands.redactor)
-            except BaseException as error:  # noqa: BLE001 - as for a tool
-                if _cancels() > before or not isinstance(error, asyncio.CancelledError):
-                    self._interrupt = error
-        return p.Facts(resources=found, resolved=resolved(command))
-
-
-def _cancels() -> int:
-    """How often the caller's task was asked to stop: tells its cancellation from one that a tool raises by itself."""
-    task = asyncio.current_task()
-    return 0 if task is None else task.cancelling()
-
-
-async def _came(coroutine: Awaitable[Any]) -> Came:
-    """What a tool in a task of its own gave or raised, as a value: a task that ends with SystemExit would end the event loop."""
-    try:
-        return Came(value=await coroutine)
-    except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
-        return Came(error=error)

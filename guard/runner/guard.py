@@ -20,7 +20,8 @@ from guard.errors import GuardError, StoreError
 from guard.runner.approvals import Approvals, AsyncApprovals
 from guard.runner.chat import Chat
 from guard.runner.conversation import AsyncConversation, Conversation
-from guard.runner.drivers import AsyncRun, SyncRun
+from guard.runner.drivers import SyncRun
+from guard.runner.drivers_async import AsyncRun
 from guard.runner.hands import Hands
 from guard.tools import RegisteredTool
 from guard.wires import wire as wire_named
@@ -42,6 +43,7 @@ class GuardBase:
         tools: Mapping[str, RegisteredTool],
         redactor: Redactor,
         patience: float | None = None,
+        probes: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
         waiting = sorted(name for name, tool in tools.items() if tool.is_async)
         if waiting and not self._awaits:
@@ -49,7 +51,7 @@ class GuardBase:
         self.policy = policy
         self.store = store
         self.redactor = replace(redactor, tag=partial(keyed, store.secret))
-        self.hands = Hands(store=store, tools=tools, redactor=self.redactor, patience=patience)
+        self.hands = Hands(store=store, tools=tools, redactor=self.redactor, patience=patience, probes=probes or {})
         self._visible: dict[tuple[object, ...], frozenset[str]] = {}
 
     def resource(self, name: str) -> Callable[[F], F]:
@@ -84,7 +86,8 @@ class GuardBase:
             return False
 
     def close(self) -> None:
-        """Give back what the store holds open."""
+        """Give back what the store holds open, after one more try to record what it did not take before."""
+        self.hands.keeper.flush()
         self.store.close()
 
     def __enter__(self) -> Self:

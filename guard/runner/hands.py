@@ -8,23 +8,29 @@ from __future__ import annotations
 import functools
 import inspect
 import os.path
-import threading
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future, wait
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from guard.core import ports as p
 from guard.core.audit import reference
 from guard.core.model import Session
-from guard.core.values import Json, canonical, copy
+from guard.core.values import Json, canonical, copy, keyed
 from guard.errors import GuardError, OutcomeUnknownError, StoreError, ToolError
-from guard.runner.report import failure, missing
+from guard.runner.cut_off import cut_off
+from guard.runner.leases import Keeper, elapsed, enough_left
+from guard.runner.report import LOG, failure, missing
+from guard.runner.threads import Came
 from guard.tools import RegisteredTool, normalise
 
 T = TypeVar("T")
 Loader = Callable[..., Any]
+PROBE_SECONDS = 30.0
+"""How long a probe may take, where the host gave no `patience`."""
+_PAUSES = (0.05, 0.2)  # seconds before an outcome that the store did not take is offered again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +47,7 @@ _ANSWERS: dict[type, Callable[[p.Store, Any], Any]] = {
     p.TakeQuota: lambda store, command: store.take(command),
     p.AskApproval: lambda store, command: store.ask(command),
     p.Record: lambda store, command: store.record(command.rows, command.events),
-    p.Finish: lambda store, command: store.record(command.rows, command.events),
-    p.Claim: lambda store, command: store.claim(command),
+    p.Lapse: lambda store, command: store.lapse(command),
     Consult: lambda store, command: command.question(store),
 }
 
@@ -55,12 +60,59 @@ class Hands:
     tools: Mapping[str, RegisteredTool]
     redactor: p.Redactor
     loaders: dict[str, Loader] = field(default_factory=dict)
+    probes: Mapping[str, Callable[..., Any]] = field(default_factory=dict)  # by the policy's names of tools
     patience: float | None = None  # seconds that a loader may take; None: it runs inline and is waited for
+    keeper: Keeper = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.keeper = Keeper(self.store)
 
     def store_call(self, command: p.Command[Any]) -> Callable[[], Any] | None:
         """What to call for a command that the store answers; None for the others."""
+        if isinstance(command, p.Claim):
+            return functools.partial(self._claim, command)
+        if isinstance(command, p.Finish):
+            return functools.partial(self._finish, command)
         answer = _ANSWERS.get(type(command))
         return None if answer is None else functools.partial(answer, self.store, command)
+
+    def _claim(self, command: p.Claim) -> p.ClaimAnswer:
+        """Take a call; its lease counts from before it was asked for."""
+        asked = elapsed()
+        found = self.store.claim(command)
+        return replace(found, asked=asked) if isinstance(found, p.Won) else found
+
+    def _finish(self, command: p.Finish) -> None:
+        """Write outcomes down. That of an action is tried again for a moment, and kept until the store is back."""
+        for pause in _PAUSES if any(row.attempt for row in command.rows) else ():
+            try:
+                return self.store.record(command.rows, command.events)
+            except StoreError:
+                time.sleep(pause)
+        try:
+            return self.store.record(command.rows, command.events)
+        except StoreError:
+            if any(row.attempt for row in command.rows):
+                self.keeper.owe(command)
+            raise
+
+    def late(self, command: p.Execute, pending: Future[Came] | None, started: float) -> None:
+        """What a call that was given up turns out to have done, once it ends, is written down after all."""
+        if pending is None or command.late is None:
+            return
+        pending.add_done_callback(lambda future: self._late(command, future.result(), started))
+
+    def _late(self, command: p.Execute, came: Came, started: float) -> None:
+        try:
+            ran = finished(came.get(), started)
+        except BaseException as error:  # noqa: BLE001 - as for a tool that ended in time
+            ran = self.raised(command, error, started)
+        if ran.unclear or command.late is None:
+            return  # it is unknown already
+        try:
+            self._finish(command.late(ran))
+        except Exception as error:  # noqa: BLE001 - kept, or nothing that could be kept
+            LOG.warning("the late end of %s could not be recorded yet: %s", command.tool.name, type(error).__name__)
 
     def prepare(self, command: p.Execute) -> Callable[[], Any] | p.Executed:
         """The call of a tool with a copy of exactly the arguments that were decided about; or why it may not start."""
@@ -68,16 +120,45 @@ class Hands:
         arguments = copy(command.arguments)
         if tool is None or (command.tool.acts and canonical(arguments) != command.canonical):
             return p.Executed(error="ArgumentsChanged" if tool else "NotRegistered", started=False)
-        return lambda: tool.run(arguments, command.idempotency_key)
+        if command.taken is None:
+            return lambda: tool.run(arguments, command.idempotency_key)
+        if not enough_left(command.taken, command.tool.timeout):
+            return p.Executed(started=False, lapsed=True)
+        key = self.key(command.idempotency_key)
+        return lambda: tool.run(arguments, key)
+
+    def key(self, idem: str) -> str:
+        """The idempotency key that a tool and a probe get: nobody can make it who does not hold the store's secret."""
+        return keyed(self.store.secret, f"guard-idempotency-v1\0{idem}")
+
+    def probe(self, command: p.Probe) -> Callable[[], Any] | None:
+        """The call of the host's probe; None where it registered none."""
+        probe = self.probes.get(command.tool.name)
+        return None if probe is None else functools.partial(probe, self.key(command.idempotency_key))
 
     def raised(self, command: p.Execute, error: BaseException, started: float) -> p.Executed:
         """What a tool raised: the class for the audit, the text only where the tool declared it safe, all of it for the host's log."""
         if isinstance(error, OutcomeUnknownError):
             return p.Executed(unclear=True, ms=_since(started))
+        if command.tool.acts and cut_off(error):
+            failure(f"tool {command.tool.name} (reference {reference(command.key)}, outcome unknown)", error, self.redactor)
+            return p.Executed(unclear=True, ms=_since(started))
         safe = _text(error) if isinstance(error, ToolError) else None
         if safe is None:
             failure(f"tool {command.tool.name} (reference {reference(command.key)})", error, self.redactor)
         return p.Executed(error=_class(error), safe=safe, ms=_since(started))
+
+    @contextmanager
+    def busy(self, command: p.Execute) -> Iterator[None]:
+        """While an action without a time-out runs, its lease is renewed; one with a time-out has a lease that is long enough."""
+        if command.taken is None or command.tool.timeout is not None:
+            yield
+            return
+        self.keeper.hold(command.key, command.taken)
+        try:
+            yield
+        finally:
+            self.keeper.drop(command.key)
 
     def loader(self, name: str) -> Loader | None:
         """The loader of a resource; the lack of one is told to the host's log."""
@@ -122,6 +203,13 @@ def finished(value: object, started: float) -> p.Executed:
     return p.Executed(value=normal.value, content=normal.blocks, failed=normal.failed, ms=_since(started))
 
 
+def probed(value: object) -> p.Probed:
+    """What a probe returned: None or False, the act did not take effect; True, it did; anything else is its result."""
+    if value is None or value is False:
+        return p.Probed(happened=False)
+    return p.Probed(happened=True, value=None if value is True else normalise(value).value)
+
+
 def now() -> float:
     """A monotonic reading in seconds, for durations."""
     return time.perf_counter()
@@ -129,51 +217,6 @@ def now() -> float:
 
 def _since(started: float) -> float:
     return (time.perf_counter() - started) * 1000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Came:
-    """What a tool that ran elsewhere gave or raised, carried over as a value: not every exception can travel in a future."""
-
-    value: Any = None
-    error: BaseException | None = None
-
-    def get(self) -> Any:
-        """The value; raises the error where the caller waits."""
-        if self.error is not None:
-            raise self.error
-        return self.value
-
-
-def in_thread(call: Callable[[], Any]) -> Future[Came]:
-    """Run `call` in a daemon thread of its own, so that one that never returns blocks neither the caller nor the exit."""
-    future: Future[Came] = Future()
-    future.set_running_or_notify_cancel()  # nobody can stop it any more; a caller who gives up just does not look
-
-    def run() -> None:
-        try:
-            came = Came(value=call())
-        except BaseException as error:  # noqa: BLE001 - handed to whoever waits
-            came = Came(error=error)
-        future.set_result(came)
-
-    threading.Thread(target=run, daemon=True, name="guard-tool").start()
-    return future
-
-
-class TooLateError(TimeoutError):
-    """The guard's own time-out, told apart from one that a tool raises."""
-
-
-def within(call: Callable[[], Any], timeout: float | None) -> Any:
-    """Run inline; with a time-out in a thread, since nothing else can be stopped waiting for. Raises TooLateError."""
-    if timeout is None:
-        return call()
-    future = in_thread(call)
-    done, _ = wait([future], timeout)
-    if not done:
-        raise TooLateError
-    return future.result().get()
 
 
 # -- facts -----------------------------------------------------------------------------------------------------------------

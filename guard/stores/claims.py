@@ -12,6 +12,7 @@ from dataclasses import replace
 from guard.core.model import Approval
 from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Replay, Won
 from guard.core.reasons import Reason
+from guard.core.rules import AGAIN
 from guard.stores.approvals import LIVE, look
 from guard.stores.budgets import release
 from guard.stores.executors import me
@@ -26,9 +27,6 @@ _DONE = frozenset({"done"})
 _TAKEN = OPEN_ENDED | FINISHED
 _NEVER_RAN = frozenset({Reason.INTERRUPTED, Reason.STORE_UNAVAILABLE, Reason.INTERNAL_ERROR, Reason.LEASE_OVER})
 """Why a call that was taken may be refused after all: it could not be started. Every other refusal was decided before the call was taken."""
-AGAIN = frozenset({"idempotent", "probe"})
-"""Classes of actions that may be taken once more after they were lost, with the same key."""
-
 MOST_ATTEMPTS = 10
 """A call that ends its process each time is left to a person after so many attempts."""
 

@@ -42,6 +42,7 @@ class RegisteredTool:
     is_async: bool
     trouble: str = ""
     silent: frozenset[str] = frozenset()
+    keyed: bool = False  # the function takes `idempotency_key`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +162,7 @@ def _build(function: Callable[..., Any], given: str | None) -> RegisteredTool:
         is_async=_is_async(function, inner),
         trouble=signature.trouble,
         silent=signature.silent(schema),
+        keyed=signature.keyed,
     )
 
 

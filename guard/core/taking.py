@@ -1,0 +1,192 @@
+"""Taking: an action is claimed, run by whoever won it, and its outcome written down; and what becomes of one that was taken before.
+
+The part of the walk behind the decision that is about a single action, as flows; `pipeline` alone says when each of them is reached. Durable
+before it starts, started by one process only. A call that was taken and has no outcome is waited for while somebody may be at it; when it
+was lost, its class decides: unknown, or taken again with the same key. Yields commands, does no I/O.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+from guard.core import answer, audit
+from guard.core import ports as p
+from guard.core.board import Board, Waits, at, row_of
+from guard.core.endings import Ended, ended, idempotency, in_doubt
+from guard.core.model import Allow, Outcome, Refusal, ToolCall, ValidCall
+from guard.core.reasons import Reason
+from guard.core.recall import may_go_on, replayed, take_over
+from guard.core.rules import Tool
+from guard.errors import StoreError
+
+_ROUNDS = 4  # how often a call may be found taken by somebody else, lost, and taken by a third
+_LEASE = 30.0  # seconds for a tool without a time-out: renewed while it runs
+_MARGIN = 5.0  # seconds for what stands between the claim and the tool
+
+
+def act(board: Board, index: int, allow: Allow) -> p.Flow[Outcome]:
+    """Claim one action, run it, record its outcome."""
+    for _ in range(_ROUNDS):
+        try:
+            won = yield from p.ask(_claim(board, index, allow))
+        except StoreError as error:
+            return (yield from _refuse_late(board, index, Reason.STORE_UNAVAILABLE, error.code))
+        except p.HaltedError:
+            return (yield from _refuse_late(board, index, Reason.INTERRUPTED))
+        if isinstance(won, p.Won):
+            return (yield from _perform(board, index, allow, won))
+        other = yield from _not_won(board, index, allow, won)
+        if other is not None:
+            return other
+    return board.doubt(index, board.lost[index])
+
+
+def _claim(board: Board, index: int, allow: Allow) -> p.Claim:
+    key, call, context = board.keys[index], allow.call, board.context
+    spent = allow.approval.id if allow.approval else None
+    idem = idempotency(call.valid, key, board.run(index))
+    row = replace(row_of(board, index, None, "started", key), approval=spent, idem=idem)
+
+    def begun(attempt: int) -> p.Event:
+        return audit.began(key, call, spent, context.policy.version, context.redactor, attempt)
+
+    again = index in board.lost and (call.valid.tool.effect == "idempotent" or index in board.probed)
+    return p.Claim(row=row, approval=spent, event=begun, lease=lease_of(call.valid.tool), again=again)
+
+
+def lease_of(tool: Tool) -> float:
+    """How many seconds whoever takes a call is believed to be at it: never less than the tool's time-out."""
+    if tool.lease is not None:
+        return tool.lease
+    return _LEASE if tool.timeout is None else tool.timeout + max(_MARGIN, tool.timeout / 10)
+
+
+def _not_won(board: Board, index: int, allow: Allow, found: p.Replay | p.InDoubt | p.Conflict) -> p.Flow[Outcome | None]:
+    """What goes back for a call that somebody else has; None where it may be claimed once more."""
+    item = board.items[index]
+    if isinstance(found, p.Conflict):
+        return (yield from _refuse_late(board, index, Reason.APPROVAL_INVALID if found.approval else Reason.CONFLICT))
+    if isinstance(found, p.Replay) and found.row.outcome is not None:
+        return at(replayed(found.row.outcome, item.call), item.key)
+    try:
+        state = yield from _after(board, index, Waits(found.row, allow.call.valid))
+        if isinstance(state, Outcome):
+            return at(state, item.key)
+        return (yield from _probed(board, index, allow)) if allow.call.valid.tool.effect == "probe" else None
+    except StoreError:
+        return board.doubt(index, found.row)
+
+
+def _perform(board: Board, index: int, allow: Allow, won: p.Won) -> p.Flow[Outcome]:
+    """Run what was won, and write down how it ended."""
+
+    def late(ran: p.Executed) -> p.Finish:
+        return _finish(ended(board, index, allow, ran), won)
+
+    end = ended(board, index, allow, (yield from run(board, index, allow, won, late)))
+    return (yield from _ended(board, index, allow, _finish(end, won), end.outcome))
+
+
+def _finish(end: Ended, won: p.Won) -> p.Finish:
+    mine = tuple(replace(row, at=won.at, attempt=won.attempt) for row in end.rows)  # says the one who took it
+    return p.Finish(rows=mine, events=end.events)
+
+
+def _ended(board: Board, index: int, allow: Allow, finish: p.Finish, outcome: Outcome) -> p.Flow[Outcome]:
+    try:
+        yield from p.ask(finish)
+    except StoreError:
+        lost = "Its outcome could not be recorded."
+        spent = allow.approval.id if allow.approval else None
+        return answer.unknown(board.items[index].call, board.items[index].key, allow.call.valid.arguments, lost, spent)
+    return outcome
+
+
+def run(board: Board, index: int, allow: Allow, won: p.Won | None = None, late: p.Late | None = None) -> p.Flow[p.Executed]:
+    """Run the tool. An action only with what it won."""
+    valid, key = allow.call.valid, board.keys[index]
+    command = p.Execute(
+        tool=valid.tool,
+        arguments=valid.arguments,
+        canonical=valid.canonical,
+        key=key,
+        idempotency_key=valid.fingerprint if won is None else won.idem,
+        taken=won,
+        late=late,
+    )
+    try:
+        return (yield from p.ask(command))
+    except p.HaltedError:
+        return p.Executed(interrupted=True, started=False)
+
+
+def _refuse_late(board: Board, index: int, reason: Reason, cause: str = "") -> p.Flow[Outcome]:
+    """A call that was allowed and could not be claimed: it did not run, and the ledger says so where it can.
+
+    One that was taken before and lost is in doubt all the same.
+    """
+    item, redactor = board.items[index], board.context.redactor
+    if index in board.lost:
+        return board.doubt(index, board.lost[index])
+    refusal = Refusal(reason=Reason.STORE_RESTORED if cause == "restored" else reason, extra={"cause": cause} if cause else {})
+    outcome = answer.refused(item.call, item.key, refusal, board.arguments(index), redactor)
+    event = audit.ended(item.key, item.call, outcome, redactor)
+    with suppress(StoreError):
+        yield from p.ask(p.Finish(rows=(row_of(board, index, outcome, "refused"),), events=(event,)))
+    return outcome
+
+
+# -- calls that were taken before ------------------------------------------------------------------------------------------
+
+
+def join(board: Board) -> p.Flow[None]:
+    """Wait for whoever took a call; its outcome is this call's. What was lost and may be taken again goes on from where it got."""
+    for index, state in enumerate(board.states):
+        if isinstance(state, Waits):
+            board.put(index, (yield from _after(board, index, state)))
+
+
+def give_up(board: Board) -> p.Flow[None]:
+    """A lost call that today's policy does not let run again is unknown: whatever the rooms say, it may have taken effect."""
+    for index, row in board.lost.items():
+        if not isinstance(board.states[index], Allow):
+            board.put(index, (yield from _lapse(board, index, row)))
+
+
+def _after(board: Board, index: int, waits: Waits) -> p.Flow[Outcome | ToolCall | ValidCall]:
+    """The outcome of a call that was taken before, or the call, to go on."""
+    joined = yield from p.ask(p.Join(row=waits.row))
+    row = joined.row
+    if row.status != "started":
+        if row.status == "unknown" and may_go_on(row, waits.call) and row.key != board.items[index].key:
+            take_over(board, index, row)
+            return waits.call
+        return board.doubt(index, row) if row.outcome is None else replayed(row.outcome, board.items[index].call)
+    if not joined.lost:
+        return board.doubt(index, row, "It is still under way.")
+    if may_go_on(row, waits.call):
+        take_over(board, index, row)
+        return waits.call
+    return (yield from _lapse(board, index, row))
+
+
+def _lapse(board: Board, index: int, row: p.CallRow) -> p.Flow[Outcome]:
+    """Write down that a call was lost; what is known of it by then goes back."""
+    told, event = in_doubt(row, board.context.redactor, told=board.opened is not None and row.key == board.items[index].key)
+    now = yield from p.ask(p.Lapse(row=told, event=event))
+    return board.doubt(index, now) if now.outcome is None else replayed(now.outcome, board.items[index].call)
+
+
+def _probed(board: Board, index: int, allow: Allow) -> p.Flow[Outcome | None]:
+    """Ask the host's probe about a lost call: done, or unknown; None where it may be taken again."""
+    valid, row = allow.call.valid, board.lost[index]
+    found = yield from p.ask(p.Probe(tool=valid.tool, arguments=valid.arguments, idempotency_key=row.idem))
+    if found.happened is False and valid.tool.dedupes:
+        board.probed.add(index)
+        return None
+    if not found.happened:
+        return (yield from _lapse(board, index, row))
+    end = ended(board, index, allow, p.Executed(value=found.value, probed=True))
+    mine = tuple(replace(one, attempt=row.attempt) for one in end.rows)
+    return (yield from _ended(board, index, allow, p.Finish(rows=mine, events=end.events), end.outcome))

@@ -1,0 +1,102 @@
+"""Effects: the side-effect class of an action: what may be done about a call that was started and has no outcome; and its lease.
+
+Reads `effect:` and `lease:` of one tool, and checks at the end that what a compensation needs is there. Comes after language; before tools and load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from guard.core.rules import Effect, Kind, Tool
+from guard.policy import language
+from guard.policy.problems import Problems, meant
+from guard.policy.source import Item
+
+PLAIN = ("once", "idempotent", "probe")
+_KEY = "the guard's key must reach what stands behind the tool: give the function a parameter idempotency_key and pass it on"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Life:
+    """What `effect:` and `lease:` say."""
+
+    effect: Effect = "once"
+    dedupes: bool = False
+    compensation: str = ""
+    lease: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What the classes need from a tool's program: None where no program is at hand."""
+
+    name: str
+    tools: frozenset[str]
+    keyed: bool | None
+    probes: Collection[str] | None
+
+
+def life(fields: Mapping[str, Item], kind: Kind, around: Around, problems: Problems) -> Life:
+    """The class of one tool, and how long whoever takes a call of it is believed to be at it."""
+    lease = _lease(fields, problems)
+    if kind != "action":
+        for key in ("effect", "lease"):
+            if key in fields:
+                problems.error(fields[key], f"{key}: only an action has one; {around.name} is a {kind}", "leave it out")
+        return Life(effect="read")
+    if "effect" not in fields:
+        return Life(lease=lease)
+    found = _effect(fields["effect"], around, problems)
+    if (found.effect == "idempotent" or found.dedupes) and around.keyed is False:
+        problems.error(fields["effect"], f"{around.name} takes no idempotency_key", _KEY)
+    if found.effect == "probe" and around.probes is not None and around.name not in around.probes:
+        cure = meant(around.name, around.probes) or f"pass probes={{{around.name!r}: function}} to Guard.load"
+        problems.error(fields["effect"], f"no probe is registered for {around.name}", cure)
+    return Life(effect=found.effect, dedupes=found.dedupes, compensation=found.compensation, lease=lease)
+
+
+def _effect(item: Item, around: Around, problems: Problems) -> Life:
+    if not isinstance(item.value, dict):
+        word = language.choice(item, problems, "effect", PLAIN, "once")
+        return Life(effect="idempotent" if word == "idempotent" else "probe" if word == "probe" else "once")
+    fields = language.mapping(item, "effect", problems)
+    if len(fields) != 1:
+        problems.error(item, "effect: one class is needed", "write {probe: {dedupes: true}} or {compensate: other_tool}")
+        return Life()
+    if "probe" in fields:
+        inner = language.mapping(fields["probe"], "probe", problems)
+        return Life(effect="probe", dedupes=language.flag(inner.get("dedupes"), problems, "dedupes"))
+    other = language.text(fields["compensate"], problems, "compensate")
+    if other and (other not in around.tools or other == around.name):
+        cure = meant(other, around.tools - {around.name}) or "write an entry for it"
+        problems.error(fields["compensate"], f"compensate: there is no other tool {other}", cure)
+    return Life(effect="compensate", compensation=other)
+
+
+def _lease(fields: Mapping[str, Item], problems: Problems) -> float | None:
+    lease = language.duration(fields.get("lease"), problems, "lease")
+    timeout = language.duration(fields.get("timeout"), Problems(), "timeout")
+    if lease is not None and timeout is not None and lease <= timeout:
+        cure = "leave it out, or make it longer by what may pass before the tool starts"
+        problems.error(fields["lease"], "lease: not longer than the timeout, so that nothing could start within it", cure)
+    return lease
+
+
+def check_compensations(entries: Mapping[str, Item], tools: Mapping[str, Tool], problems: Problems) -> None:
+    """A compensation is an action, and everything that it needs stands under the same name in the call that it is for."""
+    for name, tool in tools.items():
+        other = tools.get(tool.compensation)
+        if other is None:
+            continue
+        spot = entries[name].at(["effect"])
+        if not other.acts:
+            problems.error(spot, f"compensate: {other.name} is not an action", "name the action that takes the effect back")
+        own = {*tool.schema.get("properties", {}), *(binding.field for binding in other.bindings)}
+        lacking = [field for field in other.schema.get("required", ()) if field not in own]
+        if lacking and tool.schema.get("properties"):
+            cure = "give both tools the argument under one name"
+            problems.error(spot, f"compensate: {other.name} needs {', '.join(lacking)}, which {name} does not have", cure)
+
+
+__all__ = ["Around", "Life", "check_compensations", "life"]

@@ -1,0 +1,129 @@
+"""Leases: keeps the calls that run here from being taken for lost, and keeps outcomes that the store did not take until it does.
+
+One background thread, there only while there is something to do. May not decide whether anything runs. Used by `hands`.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from guard.core import ports as p
+from guard.core.model import CallKey
+from guard.errors import GuardError
+
+LOG = logging.getLogger("guard")
+_FIRST, _LONGEST = 0.2, 5.0  # seconds between attempts to write an outcome down
+_IDLE = 5.0  # seconds for which the thread waits for more to do
+_clock = getattr(time, "CLOCK_BOOTTIME", None)
+
+
+def elapsed() -> float:
+    """Seconds of a clock that never stands still, not while the machine sleeps either, where the system has one."""
+    return time.monotonic() if _clock is None else time.clock_gettime(_clock)
+
+
+def enough_left(won: p.Won, timeout: float | None) -> bool:
+    """Whether a call that was taken may still be started: all of its time-out, or a third of its lease, must be left."""
+    left = won.lease - (elapsed() - won.asked)
+    return left >= (won.lease / 3 if timeout is None else timeout)
+
+
+@dataclass(slots=True)
+class _Held:
+    """One running call: which attempt, and when its lease is to be renewed next."""
+
+    attempt: int
+    lease: float
+    due: float
+
+
+class Keeper:
+    """The leases and the unwritten outcomes of one guard."""
+
+    def __init__(self, store: p.Store) -> None:
+        self._store = store
+        self._held: dict[CallKey, _Held] = {}
+        self._owed: list[p.Finish] = []
+        self._pause, self._retry = _FIRST, 0.0
+        self._wake = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def hold(self, key: CallKey, won: p.Won) -> None:
+        """Renew the lease of this call until `drop`."""
+        with self._wake:
+            self._held[key] = _Held(won.attempt, won.lease, won.asked + won.lease / 3)
+            self._start()
+
+    def drop(self, key: CallKey) -> None:
+        """The call has ended."""
+        self._held.pop(key, None)
+
+    def owe(self, finish: p.Finish) -> None:
+        """Write this outcome down as soon as the store takes it. The model has been told that it is unknown by then."""
+        rows = tuple(replace(row, settled=False) for row in finish.rows)
+        with self._wake:
+            self._owed.append(replace(finish, rows=rows))
+            self._retry = elapsed() + self._pause
+            self._start()
+
+    def flush(self) -> None:
+        """Try once to write down everything that is owed."""
+        with self._wake:
+            owed, self._owed = self._owed, []
+        for number, finish in enumerate(owed):
+            try:
+                self._write(finish)
+            except GuardError as error:
+                LOG.warning("%d outcomes could not be recorded yet: %s", len(owed) - number, error)
+                with self._wake:
+                    self._owed = owed[number:] + self._owed
+                return
+        self._pause = _FIRST
+
+    def _write(self, finish: p.Finish) -> None:
+        first = finish.rows[0]
+        known = self._store.call(first.key)
+        if known is None or known.status in {"started", "unknown"} or known.attempt != first.attempt:
+            self._store.record(finish.rows, finish.events)  # else: it had been written down, only the answer was lost
+
+    def _start(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._run, daemon=True, name="guard-leases")
+            self._thread.start()
+        elif self._owed:
+            self._wake.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                now = elapsed()
+                due = [held.due for held in list(self._held.values())] + ([self._retry] if self._owed else [])
+                self._wake.wait(max(0.0, min(due) - now) if due else _IDLE)
+                if not (self._held or self._owed):
+                    self._thread = None
+                    return
+            self._renew(elapsed())
+            if self._owed and elapsed() >= self._retry:
+                self.flush()
+                self._pause = min(self._pause * 2, _LONGEST)
+                self._retry = elapsed() + self._pause
+
+    def _renew(self, now: float) -> None:
+        for key, held in list(self._held.items()):
+            if held.due > now:
+                continue
+            held.due = now + held.lease / 3
+            _quietly(partial(self._store.renew, key, held.attempt, held.lease))
+
+
+def _quietly(call: Callable[[], object]) -> None:
+    """A lease that cannot be renewed runs out; that is what it is for."""
+    try:
+        call()
+    except Exception as error:  # noqa: BLE001 - nobody is there to hear it but the log
+        LOG.warning("a lease could not be renewed: %s", type(error).__name__)
