@@ -61,6 +61,17 @@ def unknown(
     return _outcome(call, key, "unknown", Reason.OUTCOME_UNKNOWN, content, arguments, approval)
 
 
+def found_out(
+    call: ToolCall, key: CallKey, arguments: JsonObject | None, approval: str | None, *, happened: bool, reason: str
+) -> Outcome:
+    """The outcome of a call about which a person found out what became of it. `reason` is redacted already."""
+    if happened:
+        content = encode({"ok": True, "note": "A person found out that this call took effect.", "found": reason})
+        return _outcome(call, key, "done", None, content, arguments, approval)
+    content = error_text(Reason.DID_NOT_HAPPEN, f"Found: {reason}", extra={"executed": False})
+    return _outcome(call, key, "failed", Reason.DID_NOT_HAPPEN, content, arguments, approval)
+
+
 def failed(
     valid: ValidCall, key: CallKey, reason: Reason, detail: str, *, approval: str | None = None, reference: str = ""
 ) -> Outcome:

@@ -26,7 +26,7 @@ from guard.core.model import (
     ToolCall,
     ValidCall,
 )
-from guard.core.ports import Event, Executed, Redactor
+from guard.core.ports import CallRow, Event, Executed, Redactor
 from guard.core.rules import Tool
 from guard.core.values import Json, canonical, digest, encode, quote
 
@@ -205,6 +205,25 @@ def ended(
         f'{head}{approval},"exec":{{"status":"{_ENDS.get(outcome.status, "error")}"{error}{raised}{took}}},'
         f'"result":{{"size":{len(content)},"digest":"{redactor.tag(content)}"{hidden}}}'
     )
+
+
+def reconciled(key: CallKey, row: CallRow, who: Session, happened: bool, reason: str, redactor: Redactor) -> Event:  # noqa: FBT001 - what was found
+    """A person settled a call whose outcome was unknown; the identity is the one that the host authenticated."""
+    return {
+        "kind": "call.reconciled",
+        "tenant": key.ref.tenant,
+        "conversation": key.ref.conversation,
+        "principal": key.ref.principal,
+        "turn": key.turn,
+        "position": key.position,
+        "actor": {"type": "human", "ref": who.principal, "assurance": "host"},
+        "call_id": redactor.detect(None, row.call.id[:_LONGEST])[0],
+        "tool": {"name": redactor.detect(None, row.call.tool[:_LONGEST])[0]},
+        "approval": row.approval,
+        "exec": {"status": "ok" if happened else "error", "attempt": row.attempt},
+        "effect": {"observed": happened},
+        "reason": redactor.detect(None, reason)[0],
+    }
 
 
 def delivered(key: CallKey, call: ToolCall, outcome: Outcome, redactor: Redactor) -> Event:

@@ -237,7 +237,7 @@ def row_of(
     item, last = board.items[index], board.last[index]
     grounded = last.grounded if isinstance(last, AuthorizedCall) else None
     valid = grounded.valid if grounded else last if isinstance(last, ValidCall) else None
-    opened = board.opened
+    told = board.opened is not None or (item.row is not None and item.row.settled)
     return CallRow(
         key=key or item.key,
         call=item.call,
@@ -253,7 +253,7 @@ def row_of(
         outcome=outcome,
         run=board.run(index),
         repeat=valid.tool.repeat if valid else False,
-        settled=opened is not None and status != "held",
+        settled=told and status != "held",
         at=board.context.now,
         effect=valid.tool.effect if valid and valid.tool.acts else "",
     )

@@ -40,6 +40,7 @@ class Reason(StrEnum):
     APPROVAL_INVALID = "approval_invalid"
     CONFLICT = "conflict"
     OUTCOME_UNKNOWN = "outcome_unknown"
+    DID_NOT_HAPPEN = "did_not_happen"
     TOOL_FAILED = "tool_failed"
     TOOL_TIMED_OUT = "tool_timed_out"
     RESULT_WITHHELD = "result_withheld"
@@ -84,6 +85,7 @@ SENTENCE: dict[Reason, str] = {
         "The call was started and its outcome is not known: it may or may not have taken effect. Do not repeat it and do not "
         "report it as done or as failed; a person must find out."
     ),
+    Reason.DID_NOT_HAPPEN: "A person found out that this call, whose outcome was unknown, did not take effect.",
     Reason.TOOL_FAILED: "The tool failed. This is an error, not data.",
     Reason.TOOL_TIMED_OUT: "The tool did not answer in time. There is no result.",
     Reason.RESULT_WITHHELD: "The tool ran, but its result could not be made safe to show and is withheld.",
@@ -115,6 +117,7 @@ RETRY: frozenset[Reason] = frozenset(
         Reason.FACT_UNAVAILABLE,
         Reason.NOT_GROUNDED,
         Reason.PREREQUISITE_MISSING,
+        Reason.DID_NOT_HAPPEN,
         Reason.INTERRUPTED,
         Reason.LEASE_OVER,
         Reason.STORE_UNAVAILABLE,

@@ -92,6 +92,9 @@ def check_compensations(entries: Mapping[str, Item], tools: Mapping[str, Tool], 
         spot = entries[name].at(["effect"])
         if not other.acts:
             problems.error(spot, f"compensate: {other.name} is not an action", "name the action that takes the effect back")
+        elif not other.approval or any(rule.strictness == 0 for rule in other.approval):
+            cure = f"let approve: of {other.name} name who decides, in every case"
+            problems.error(spot, f"compensate: {other.name} may run without a person's approval", cure)
         own = {*tool.schema.get("properties", {}), *(binding.field for binding in other.bindings)}
         lacking = [field for field in other.schema.get("required", ()) if field not in own]
         if lacking and tool.schema.get("properties"):

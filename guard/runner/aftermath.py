@@ -15,22 +15,26 @@ from guard.core.answer import refused, unknown
 from guard.core.model import CallKey, Outcome, Refusal, ToolCall
 from guard.core.pipeline import settle_calls
 from guard.core.reasons import Reason
+from guard.core.rules import AGAIN
 from guard.core.values import JsonObject
 from guard.runner.chat import Chat, digest_of
+from guard.runner.compensation import offering
 from guard.runner.hands import Consult
 from guard.wires import Reply
 
+_OPEN = frozenset({"held", "started"})
 _LOST = Refusal(reason=Reason.INTERRUPTED, note="in the history, not in the ledger")
 
 
 def settling(chat: Chat) -> p.Flow[list[JsonObject]]:
     """Run or close what has been decided since, and say so to the model once."""
     rows = yield from p.ask(Consult(question=lambda store: _decided(chat, store)))
-    waiting = [row for row in rows if row.status == "held"]
-    ready = {row.key: row.outcome for row in rows if row.status != "held" and row.outcome is not None}
+    waiting = [row for row in rows if row.status in _OPEN]
+    ready = {row.key: row.outcome for row in rows if row.status not in _OPEN and row.outcome is not None}
     if waiting:
         walked = yield from settle_calls(waiting, chat.context())
         ready |= {row.key: outcome for row, outcome in zip(waiting, walked.outcomes, strict=True) if outcome.status != "held"}
+    yield from offering(chat)
     if not ready:
         return []
     told = [ready[row.key] for row in rows if row.key in ready]
@@ -41,28 +45,37 @@ def settling(chat: Chat) -> p.Flow[list[JsonObject]]:
 
 
 def _mine(chat: Chat, store: p.Store) -> list[p.CallRow]:
-    """Calls of this branch that a person was asked about and whose outcome was not told yet."""
-    rows = store.rows(chat.ref)
-    return [row for row in rows if row.key.ref.branch == chat.ref.branch and not row.settled and row.approval is not None]
+    """Calls of this branch whose outcome was not told yet."""
+    return [row for row in _branch(chat, store) if not row.settled]
+
+
+def _branch(chat: Chat, store: p.Store) -> list[p.CallRow]:
+    return [row for row in store.rows(chat.ref) if row.key.ref.branch == chat.ref.branch]
 
 
 def _decided(chat: Chat, store: p.Store) -> tuple[p.CallRow, ...]:
-    """Held calls that somebody has decided about, and finished ones."""
+    """Held calls that somebody has decided about, finished ones, and those that were started and lost."""
     found: list[p.CallRow] = []
     for row in _mine(chat, store):
         approval = store.approval(row.approval) if row.status == "held" and row.approval else None
         waits = row.status == "held" and (approval is None or approval.status == "pending")
-        if not waits and row.status not in {"alias", "started"}:
+        runs = row.status == "started" and row.lease is not None and row.lease > store.now()
+        if not (waits or runs or row.status == "alias"):
             found.append(row)
     return tuple(found)
 
 
 def resuming(chat: Chat, messages: Sequence[object]) -> p.Flow[list[JsonObject]]:
-    """Close every open id of a history from the ledger, then add what was settled and is not in it yet."""
+    """Close every open id of a history from the ledger, then add what was settled and is not in it yet.
+
+    What is under way elsewhere is waited for; what was lost is unknown from now on, or runs again where its class lets it.
+    """
+    started = yield from p.ask(Consult(question=lambda store: [row for row in _branch(chat, store) if row.status == "started"]))
+    if started:
+        yield from settle_calls(started, chat.context())
     history, unseen = yield from p.ask(Consult(question=lambda store: _closing(chat, store, messages)))
     if unseen:
         yield from p.ask(p.Record(rows=(), events=tuple(unseen)))
-    yield from _doubt(chat)
     history += yield from settling(chat)
     return history
 
@@ -87,22 +100,10 @@ def _closed(chat: Chat, call: ToolCall, row: p.CallRow | None) -> Outcome:
         return refused(call, CallKey(chat.ref, 0, 0), _LOST, None, chat.guard.redactor)
     if row.outcome is not None:
         return replace(row.outcome, call_id=call.id, replayed=True)
-    return unknown(call, row.key, row.arguments, approval=row.approval)
+    return unknown(call, row.key, row.arguments, approval=row.approval, again=row.effect in AGAIN)
 
 
 def _unseen(chat: Chat, position: int, call: ToolCall) -> p.Event:
     """A call of a history that the ledger does not know: lost before it was handled, or written by somebody else."""
     version, redactor = chat.guard.policy.version, chat.guard.redactor
     return audit.decided(CallKey(chat.ref, 0, position), call, _LOST, None, version, redactor)
-
-
-def _doubt(chat: Chat) -> p.Flow[None]:
-    """A held call that was started and whose process is gone: it is `unknown` from now on, and will be told so."""
-    rows = yield from p.ask(Consult(question=lambda store: _mine(chat, store)))
-    stuck = [row for row in rows if row.status == "started"]
-    if not stuck:
-        return
-    outcomes = [unknown(row.call, row.key, row.arguments, approval=row.approval) for row in stuck]
-    events = [audit.ended(row.key, row.call, one, chat.guard.redactor) for row, one in zip(stuck, outcomes, strict=True)]
-    ended = [replace(row, status="unknown", outcome=one) for row, one in zip(stuck, outcomes, strict=True)]
-    yield from p.ask(p.Record(rows=tuple(ended), events=tuple(events)))

@@ -24,6 +24,7 @@ from guard.core.pipeline import Walked, guard_turn
 from guard.core.reasons import Reason
 from guard.core.values import JsonObject, canonical, digest
 from guard.errors import ConversationError, GuardError, StoreError
+from guard.runner.compensation import offering
 from guard.runner.hands import Consult
 from guard.runner.turn import Turn
 from guard.wires import Reply, Wire
@@ -125,7 +126,11 @@ class Chat:
             answered_all=None if seen is None else len(seen),
         )
         walked = yield from self._walk(opening, read)
-        pending = yield from self._pending(walked.outcomes)
+        offered: tuple[Outcome, ...] = ()
+        if any(outcome.status == "unknown" for outcome in walked.outcomes):
+            with suppress(StoreError):  # offered later: the next settle or resume tries again
+                offered = yield from offering(self)
+        pending = yield from self._pending((*walked.outcomes, *offered))
         suspended = self._held == "suspend" and any(outcome.status == "held" for outcome in walked.outcomes)
         messages = [] if suspended else wire.results(read, walked.outcomes)
         return Turn(

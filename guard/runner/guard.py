@@ -20,6 +20,7 @@ from guard.errors import GuardError, StoreError
 from guard.runner.approvals import Approvals, AsyncApprovals
 from guard.runner.chat import Chat
 from guard.runner.conversation import AsyncConversation, Conversation
+from guard.runner.doubts import AsyncDoubts, Doubts
 from guard.runner.drivers import SyncRun
 from guard.runner.drivers_async import AsyncRun
 from guard.runner.hands import Hands
@@ -87,7 +88,7 @@ class GuardBase:
 
     def close(self) -> None:
         """Give back what the store holds open, after one more try to record what it did not take before."""
-        self.hands.keeper.flush()
+        self.hands.keeper.close()
         self.store.close()
 
     def __enter__(self) -> Self:
@@ -120,6 +121,11 @@ class Guard(GuardBase):
         """The approvals of the store."""
         return Approvals(self)
 
+    @cached_property
+    def unknown(self) -> Doubts:
+        """Calls of the store that were started and have no outcome."""
+        return Doubts(self)
+
     def open(
         self, session: Session, *, wire: str, conversation: str, held: Literal["answer", "suspend"] = "answer"
     ) -> Conversation:
@@ -141,6 +147,11 @@ class AsyncGuard(GuardBase):
     def approvals(self) -> AsyncApprovals:
         """The approvals of the store, awaited."""
         return AsyncApprovals(self)
+
+    @cached_property
+    def unknown(self) -> AsyncDoubts:
+        """Calls of the store that were started and have no outcome, awaited."""
+        return AsyncDoubts(self)
 
     def open(
         self, session: Session, *, wire: str, conversation: str, held: Literal["answer", "suspend"] = "answer"

@@ -71,6 +71,13 @@ class Keeper:
             self._retry = elapsed() + self._pause
             self._start()
 
+    def close(self) -> None:
+        """Try once more to write down what is owed; what the store does not take now is lost, and its call will be unknown."""
+        self.flush()
+        with self._wake:
+            self._owed, self._held = [], {}
+            self._wake.notify()
+
     def flush(self) -> None:
         """Try once to write down everything that is owed."""
         with self._wake:

@@ -1,0 +1,145 @@
+"""Doubts: calls that were started and have no outcome, as a person sees and settles them.
+
+Such a call may or may not have taken effect, and nothing here takes it for one that did not. Who the person is comes from the host as a
+`Session`; whether their word counts is judged here against the policy in force. Settling runs nothing. Used by the guard's front and the CLI.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from guard.core import answer, audit
+from guard.core.model import CallKey, Session
+from guard.core.ports import CallRow
+from guard.core.values import JsonObject, digest
+from guard.errors import ApprovalError
+
+if TYPE_CHECKING:
+    from guard.runner.guard import GuardBase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """One call in doubt. `arguments` are the final ones in full; `since` is when it was started, seconds since the epoch by the store's clock.
+
+    `effect` is its side-effect class, `attempt` how often it was started, `key` the idempotency key that the tool was given.
+    """
+
+    id: str
+    tool: str
+    arguments: JsonObject
+    requester: str
+    tenant: str
+    conversation: str
+    turn: int
+    position: int
+    since: float
+    effect: str
+    attempt: int
+    key: str
+    approval: str | None
+
+
+def name_of(key: CallKey) -> str:
+    """The id under which a call in doubt is found."""
+    ref = key.ref
+    return "un_" + digest("guard-unknown-v1", ref.tenant, ref.conversation, str(key.turn), str(key.position))[:20]
+
+
+class Doubts:
+    """The calls in doubt of a guard's store."""
+
+    def __init__(self, guard: GuardBase) -> None:
+        self._guard = guard
+
+    def list(self, *, tenant: str | None = None) -> tuple[Unknown, ...]:
+        """Every call in doubt, of one tenant or of all, oldest first."""
+        return tuple(self._shown(row) for row in self._guard.store.doubtful(tenant=tenant))
+
+    def show(self, name: str) -> Unknown:
+        """One call in doubt by its id. Raises ApprovalError (`not_found`)."""
+        return self._shown(self._row(name))
+
+    def resolve(self, name: str | Unknown, *, happened: bool, approver: Session, reason: str) -> Unknown:
+        """Settle it by this person's word: it took effect, or it did not. `reason` says how they found out; the model reads it, redacted.
+
+        Raises ApprovalError when the word does not count (`not_entitled`, `not_found`) or the call is not in doubt any more (`already_decided`).
+        """
+        if not isinstance(happened, bool) or not isinstance(approver, Session):
+            raise ApprovalError("not_entitled", "say True or False, as a Session that the host authenticated")
+        if not reason.strip():
+            raise ApprovalError("not_entitled", "say how it was found out: a reason is needed")
+        row = self._row(name.id if isinstance(name, Unknown) else name)
+        if not self.entitled(row, approver):
+            if (approver.principal, approver.tenant) == (row.key.ref.principal, row.key.ref.tenant):
+                raise ApprovalError("not_entitled", "the requester may not settle this call; another person must")
+            raise _not_found(name_of(row.key))
+        redactor = self._guard.redactor
+        told = redactor.detect(None, reason)[0]
+        outcome = answer.found_out(row.call, row.key, row.arguments, row.approval, happened=happened, reason=told)
+        event = audit.reconciled(row.key, row, approver, happened, reason, redactor)
+        settled = replace(row, status=outcome.status, outcome=outcome)
+        return self._shown(self._guard.store.reconcile(settled, event))
+
+    def entitled(self, row: CallRow | Unknown, person: Session) -> bool:
+        """Whether this person may settle the call: who may approve calls of the tool, or the requester where nobody else has to."""
+        owner, tenant = (row.requester, row.tenant) if isinstance(row, Unknown) else (row.key.ref.principal, row.key.ref.tenant)
+        tool = self._guard.policy.tools.get(row.tool if isinstance(row, Unknown) else row.call.tool)
+        if tool is None or person.tenant != tenant:
+            return False
+        try:
+            verdict = self._guard.policy.authorizer.decide(person, tool.name, "approve")
+        except Exception:  # noqa: BLE001 - a policy that cannot be evaluated entitles nobody
+            return False
+        if person.principal == owner:
+            return not verdict.denied and all(rule.strictness < 2 for rule in tool.approval)
+        return verdict.allowed and not verdict.denied
+
+    def _row(self, name: str) -> CallRow:
+        found = next((row for row in self._guard.store.doubtful() if name_of(row.key) == name), None)
+        if found is None:
+            raise _not_found(name)
+        return found
+
+    def _shown(self, row: CallRow) -> Unknown:
+        ref = row.key.ref
+        return Unknown(
+            id=name_of(row.key),
+            tool=row.call.tool,
+            arguments=row.arguments or {},
+            requester=ref.principal,
+            tenant=ref.tenant,
+            conversation=ref.conversation + ref.branch,
+            turn=row.key.turn,
+            position=row.key.position,
+            since=row.at,
+            effect=row.effect or "once",
+            attempt=row.attempt,
+            key=self._guard.hands.key(row.idem) if row.idem else "",
+            approval=row.approval,
+        )
+
+
+def _not_found(name: str) -> ApprovalError:
+    return ApprovalError("not_found", f"there is no call {name} in doubt that this person may settle")
+
+
+class AsyncDoubts:
+    """The same, awaited: the store is asked in a thread."""
+
+    def __init__(self, guard: GuardBase) -> None:
+        self._plain = Doubts(guard)
+
+    async def list(self, *, tenant: str | None = None) -> tuple[Unknown, ...]:
+        """See `Doubts.list`."""
+        return await asyncio.to_thread(self._plain.list, tenant=tenant)
+
+    async def show(self, name: str) -> Unknown:
+        """See `Doubts.show`."""
+        return await asyncio.to_thread(self._plain.show, name)
+
+    async def resolve(self, name: str | Unknown, *, happened: bool, approver: Session, reason: str) -> Unknown:
+        """See `Doubts.resolve`."""
+        return await asyncio.to_thread(self._plain.resolve, name, happened=happened, approver=approver, reason=reason)
