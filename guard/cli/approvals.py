@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from guard.cli import unknown
 from guard.cli.desk import Desk, desk
 from guard.cli.places import DEFAULT_POLICY, DEFAULT_STORE
 from guard.cli.show import json_text
@@ -51,6 +52,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         one = verbs.add_parser(verb, help=text, description=text.capitalize() + ".")
         _options(one, verb)
         one.set_defaults(run=_RUN[verb])
+    unknown.add(verbs)
 
 
 def _options(parser: argparse.ArgumentParser, verb: str) -> None:

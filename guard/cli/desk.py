@@ -15,6 +15,7 @@ from guard.core.model import Approval, Session
 from guard.errors import ApprovalError
 from guard.redactors import REDACTOR
 from guard.runner import Approvals
+from guard.runner.doubts import Doubts
 from guard.runner.guard import Guard
 
 SHORTEST = 6
@@ -26,6 +27,7 @@ class Desk:
     """The approvals of a store as one person may see them."""
 
     approvals: Approvals
+    doubts: Doubts
     me: Session
 
     def sees(self, approval: Approval) -> bool:
@@ -67,4 +69,5 @@ def desk(arguments: argparse.Namespace) -> Iterator[Desk]:
     policy = policy_folder(arguments.policy).policy
     with existing_store(arguments.store) as store:
         me = person(policy, arguments.policy)
-        yield Desk(Guard(policy=policy, store=store, tools={}, redactor=REDACTOR).approvals, me)
+        guard = Guard(policy=policy, store=store, tools={}, redactor=REDACTOR)
+        yield Desk(guard.approvals, guard.unknown, me)

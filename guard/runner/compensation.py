@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from guard.core import ports as p
-from guard.core.model import Outcome, ToolCall
+from guard.core.model import CallKey, Outcome, ToolCall
 from guard.runner.hands import Consult
 
 if TYPE_CHECKING:
@@ -46,4 +46,9 @@ def compensation(chat: Chat, row: p.CallRow) -> ToolCall | None:
     fields = other.visible.get("properties")
     names = set(fields) if isinstance(fields, Mapping) else set()
     arguments = {name: value for name, value in row.arguments.items() if name in names}
-    return ToolCall(f"compensation_{row.key.turn}_{row.key.position}", other.name, arguments)
+    return ToolCall(compensation_id(row.key), other.name, arguments)
+
+
+def compensation_id(key: CallKey) -> str:
+    """The call id of the compensation of the call at this place."""
+    return f"compensation_{key.turn}_{key.position}"

@@ -7,6 +7,7 @@ Such a call may or may not have taken effect, and nothing here takes it for one 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from guard.core.model import CallKey, Session
 from guard.core.ports import CallRow
 from guard.core.values import JsonObject, digest
 from guard.errors import ApprovalError
+from guard.runner.compensation import compensation_id
 
 if TYPE_CHECKING:
     from guard.runner.guard import GuardBase
@@ -80,8 +82,21 @@ class Doubts:
         told = redactor.detect(None, reason)[0]
         outcome = answer.found_out(row.call, row.key, row.arguments, row.approval, happened=happened, reason=told)
         event = audit.reconciled(row.key, row, approver, happened, reason, redactor)
-        settled = replace(row, status=outcome.status, outcome=outcome)
-        return self._shown(self._guard.store.reconcile(settled, event))
+        settled = self._guard.store.reconcile(replace(row, status=outcome.status, outcome=outcome), event)
+        if not happened:
+            self._withdraw(row, approver)
+        return self._shown(settled)
+
+    def _withdraw(self, row: CallRow, approver: Session) -> None:
+        """There is nothing to take back: the question about the compensation is answered with no."""
+        store, ref = self._guard.store, row.key.ref
+        for asked in store.approvals(tenant=ref.tenant, conversation=ref.conversation, status="pending"):
+            if asked.call_id != compensation_id(row.key):
+                continue
+            reason = "The call that this would take back did not take effect."
+            event = audit.voted(asked, approver, "rejected", reason, self._guard.redactor, counts=True)
+            with suppress(ApprovalError):  # somebody decided in between
+                store.vote(asked.id, status="rejected", by=approver.principal, reason=reason, event=event)
 
     def entitled(self, row: CallRow | Unknown, person: Session) -> bool:
         """Whether this person may settle the call: who may approve calls of the tool, or the requester where nobody else has to."""

@@ -1,0 +1,154 @@
+"""`guard serve work`: a worker that runs approved calls whose own process is gone, and looks after calls that were lost.
+
+Loads the host's tools and its session loader from modules; everything else is `guard.runner.worker`. Stops at SIGTERM or Ctrl-C between two
+calls. Used by `serve`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from guard.cli.places import DEFAULT_POLICY, DEFAULT_STORE, UsageError
+from guard.cli.show import json_text, spell
+from guard.compose import AsyncGuard, Guard
+from guard.errors import StoreError
+from guard.runner.doubts import name_of
+from guard.runner.guard import GuardBase
+from guard.runner.worker import Done, Worker
+
+EXAMPLES = """examples:
+  guard serve work --tools shop.tools:registry --session shop.people:load_session --store postgresql://guard@db/guard
+  guard serve work --guard shop.app:make_guard --session shop.people:load_session     checks, probes and loaders included
+  guard serve work --guard shop.app:make_guard --session shop.people:load_session --once
+
+--tools names functions, a mapping or a Registry. --guard names a Guard, or a function without arguments that gives one; it brings its own policy,
+store, checks, probes and loaders. --session names a function (principal, tenant) that gives the person's Session as it is now, or None for
+somebody who may not act any more: roles that were stored with a call authorize nothing."""
+
+
+def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the verb to `guard serve`."""
+    parser = verbs.add_parser(
+        "work",
+        help="run approved calls whose own process is gone",
+        description="Run approved calls whose own process is gone, and settle calls that were lost. Several workers may run at once.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--tools", metavar="MODULE:NAME", help="the tools of the program")
+    parser.add_argument("--guard", metavar="MODULE:NAME", help="the guard of the program, or what makes it")
+    parser.add_argument(
+        "--session", metavar="MODULE:NAME", required=True, help="who somebody is now: (principal, tenant) to a Session or None"
+    )
+    parser.add_argument("--policy", default=DEFAULT_POLICY, metavar="DIR", help="with --tools; default: %(default)s")
+    parser.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="with --tools; default: %(default)s")
+    parser.add_argument(
+        "--grace", type=float, default=10.0, metavar="SECONDS", help="left to a call's own process; default: %(default)s"
+    )
+    parser.add_argument(
+        "--poll", type=float, default=2.0, metavar="SECONDS", help="between two looks at the store; default: %(default)s"
+    )
+    parser.add_argument("--once", action="store_true", help="stop when there is nothing to do")
+    parser.add_argument("--json", action="store_true", help="a JSON object a line instead of text")
+    parser.set_defaults(run=work)
+
+
+def work(arguments: argparse.Namespace) -> int:
+    """Work until told to stop; with --once until nothing is left. Exit code 0."""
+    sessions = named(arguments.session, "--session")
+    if not callable(sessions):
+        raise UsageError(f"--session {spell(arguments.session)}: a function (principal, tenant) is needed")
+    with guard_of(arguments) as guard:
+        worker = Worker(guard, sessions, grace=arguments.grace)
+        stop = _Stop()
+        print(f"guard: working on {spell(_shown(arguments))}", file=sys.stderr, flush=True)
+        while not stop.asked:
+            done = _batch(worker)
+            for one in done or ():
+                print(_line(one, as_json=arguments.json), flush=True)
+            if not done:
+                if arguments.once and done is not None:
+                    break
+                guard.store.wait(arguments.poll)
+    return 0
+
+
+def _batch(worker: Worker) -> list[Done] | None:
+    """One batch; None when the store is down: the next look may find it up again."""
+    try:
+        return worker.once()
+    except StoreError as error:
+        print(f"guard: {error}; trying again", file=sys.stderr, flush=True)
+        return None
+
+
+def _line(one: Done, *, as_json: bool) -> str:
+    row, outcome = one.row, one.outcome
+    status = "nobody" if outcome is None else outcome.status
+    reason = "" if outcome is None or outcome.reason is None else str(outcome.reason)
+    ref = row.key.ref
+    if as_json:
+        place = {"tenant": ref.tenant, "conversation": ref.conversation, "turn": row.key.turn, "position": row.key.position}
+        return json_text({"tool": row.call.tool, "status": status, "reason": reason or None, "id": name_of(row.key), **place})
+    because = f" ({reason})" if reason else " (the session loader gave nobody)" if outcome is None else ""
+    where = f"{spell(ref.conversation)}, turn {row.key.turn}, for {spell(ref.principal)} in {spell(ref.tenant)}"
+    return f"{spell(row.call.tool)}: {status}{because}; {where}"
+
+
+def _shown(arguments: argparse.Namespace) -> str:
+    given: str = arguments.guard or arguments.store
+    return given.rpartition("@")[2]  # what stands before may be a password
+
+
+class _Stop:
+    """Remembers that somebody asked to stop: the call under way ends first."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        signal.signal(signal.SIGTERM, self._ask)
+
+    def _ask(self, *_: object) -> None:
+        self.asked = True
+
+
+def guard_of(arguments: argparse.Namespace) -> GuardBase:
+    """The guard that the options name. Raises UsageError."""
+    if (arguments.tools is None) == (arguments.guard is None):
+        raise UsageError("name either --tools MODULE:NAME or --guard MODULE:NAME")
+    if arguments.tools is not None:
+        tools = named(arguments.tools, "--tools")
+        kind = AsyncGuard if _awaits(tools) else Guard
+        return kind.load(arguments.policy, tools=tools, store=arguments.store)
+    found = named(arguments.guard, "--guard")
+    made = found if isinstance(found, GuardBase) else found() if callable(found) else found
+    if not isinstance(made, GuardBase):
+        raise UsageError(f"--guard {spell(arguments.guard)}: this is no Guard, and gives none")
+    return made
+
+
+def _awaits(tools: Any) -> bool:
+    from guard.tools import registry  # noqa: PLC0415 - only where tools are named
+
+    return any(tool.is_async for tool in registry(tools).values())
+
+
+def named(text: str, option: str) -> Any:
+    """What `module:name` names, looked for in the current folder too. Raises UsageError."""
+    module, colon, name = text.partition(":")
+    if not colon or not module or not name:
+        raise UsageError(f"{option} {spell(text)}: write MODULE:NAME")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"{option} {spell(text)}: {spell(str(error))}") from error
+    return found

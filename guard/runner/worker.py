@@ -1,0 +1,79 @@
+"""Worker: runs approved calls whose own process is gone, and looks after calls that were lost. For a fleet; decides nothing.
+
+Each call walks the whole path again with today's policy and with a session that the host's loader gives: roles that were stored with a call
+authorize nothing. The claim makes sure that a call runs once, whoever else picks it. Calls of child conversations are left to their host: only
+it knows how much narrower the child is. Used by `guard serve work`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from guard.core import ports as p
+from guard.core.model import Outcome, Session
+from guard.core.pipeline import settle_calls
+from guard.runner.chat import Chat
+from guard.runner.compensation import offering
+from guard.runner.drivers import SyncRun
+from guard.runner.drivers_async import AsyncRun
+from guard.runner.guard import AsyncGuard, GuardBase
+from guard.runner.report import failure
+from guard.wires import wire
+
+Sessions: TypeAlias = Callable[[str, str], Session | None]
+"""principal, tenant → their session as it is now, with today's roles; None for somebody who may not act any more."""
+
+_LEASE = 30.0  # seconds for which a picked call is left alone by other workers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What a worker did with one call: its row as it was picked, and the outcome; None where nobody could act for its person."""
+
+    row: p.CallRow
+    outcome: Outcome | None
+
+
+class Worker:
+    """Picks calls and carries them out, one after the other. `grace` is how long a call's own process has to run it first, in seconds."""
+
+    def __init__(self, guard: GuardBase, sessions: Sessions, *, grace: float = 10.0, batch: int = 8) -> None:
+        self._guard, self._sessions, self._grace, self._batch = guard, sessions, grace, batch
+
+    def once(self) -> list[Done]:
+        """Carry out one batch; empty when there was nothing to do. Raises StoreError."""
+        rows = self._guard.store.pick(grace=self._grace, lease=_LEASE, limit=self._batch)
+        return [self._one(row) for row in rows if not row.key.ref.branch]
+
+    def _one(self, row: p.CallRow) -> Done:
+        session = self._session(row)
+        if session is None:
+            return Done(row=row, outcome=None)
+        chat = Chat(self._guard, session, wire("openai-chat"), row.key.ref, "answer", None)
+        return Done(row=row, outcome=self._drive(_carried(chat, row)))
+
+    def _session(self, row: p.CallRow) -> Session | None:
+        """The session of the call's person, from the host: it must be that very person."""
+        ref = row.key.ref
+        try:
+            session = self._sessions(ref.principal, ref.tenant)
+        except Exception as error:  # noqa: BLE001 - nobody can be asked whether this person may
+            failure(f"the session loader, for {ref.principal}", error, self._guard.redactor)
+            return None
+        same = isinstance(session, Session) and (session.principal, session.tenant) == (ref.principal, ref.tenant)
+        return session if same else None
+
+    def _drive(self, flow: p.Flow[Outcome]) -> Outcome:
+        if isinstance(self._guard, AsyncGuard):
+            return asyncio.run(AsyncRun(self._guard.hands).run(flow))
+        return SyncRun(self._guard.hands).run(flow)
+
+
+def _carried(chat: Chat, row: p.CallRow) -> p.Flow[Outcome]:
+    walked = yield from settle_calls([row], chat.context())
+    if walked.outcomes[0].status == "unknown":
+        yield from offering(chat)
+    return walked.outcomes[0]
