@@ -139,6 +139,25 @@ def test_a_held_call_is_followed_up_once(tmp_path: Path, wire: str, word: str, f
 
 
 @wires
+def test_a_follow_up_that_was_lost_on_its_way_is_told_by_resume(tmp_path: Path, wire: str) -> None:
+    """The process died with the message in hand: the saved history says held and nothing more, so resume says how it ended; once."""
+    guard = load(tmp_path)
+    chat = guard.open(SESSION, wire=wire, conversation="c")
+    history = [chat.user("go")]
+    turn = chat.handle(one(wire, "ask", 4), history=history)
+    history += turn.append
+    guard.approvals.approve(turn.pending[0].id, approver=BOSS)
+    lost = chat.settled()
+    resumed = chat.resume(history)
+
+    assert (len(lost), resumed) == (1, [*history, *lost])
+    assert (chat.settled(), chat.resume(resumed)) == ([], resumed)
+    assert effects(tmp_path) == ["ask 4"]
+    accepted(wire, resumed)
+    guard.store.close()
+
+
+@wires
 def test_a_suspended_turn_gives_its_messages_once_decided(tmp_path: Path, wire: str) -> None:
     """`suspend`: no messages until then, siblings run at once and once, the real result in the end."""
     guard = load(tmp_path)

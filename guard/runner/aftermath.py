@@ -6,6 +6,8 @@ everything else. Comes after `chat`; used by `conversation`.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -21,14 +23,17 @@ from guard.runner.chat import Chat, digest_of
 from guard.runner.compensation import offering
 from guard.runner.hands import Consult
 from guard.wires import Reply
+from guard.wires.texts import FOLLOW_UP, followed
 
 _OPEN = frozenset({"held", "started"})
+_APPROVAL = re.compile(r"ap_[0-9a-f]{20}")
+_FOLLOWED = re.compile(followed(f"({_APPROVAL.pattern})") + r"\)")
 _LOST = Refusal(reason=Reason.INTERRUPTED, note="in the history, not in the ledger")
 
 
-def settling(chat: Chat) -> p.Flow[list[JsonObject]]:
-    """Run or close what has been decided since, and say so to the model once."""
-    rows = yield from p.ask(Consult(question=lambda store: _decided(chat, store)))
+def settling(chat: Chat, history: Sequence[JsonObject] = ()) -> p.Flow[list[JsonObject]]:
+    """Run or close what has been decided since, and say so to the model once; what `history` proves not to have been told is told again."""
+    rows = yield from p.ask(Consult(question=lambda store: _decided(chat, store, history)))
     waiting = [row for row in rows if row.status in _OPEN]
     ready = {row.key: row.outcome for row in rows if row.status not in _OPEN and row.outcome is not None}
     if waiting:
@@ -39,24 +44,31 @@ def settling(chat: Chat) -> p.Flow[list[JsonObject]]:
         return []
     told = [ready[row.key] for row in rows if row.key in ready]
     rows_now = yield from p.ask(Consult(question=lambda store: store.rows(chat.ref)))
-    marked = tuple(replace(row, settled=True) for row in rows_now if row.key in ready)
-    yield from p.ask(p.Record(rows=marked, events=()))
+    marked = tuple(replace(row, settled=True) for row in rows_now if row.key in ready and not row.settled)
+    if marked:
+        yield from p.ask(p.Record(rows=marked, events=()))
     return chat.wire.follow_up([outcome for outcome in told if outcome is not None])
 
 
-def _mine(chat: Chat, store: p.Store) -> list[p.CallRow]:
-    """Calls of this branch whose outcome was not told yet."""
-    return [row for row in _branch(chat, store) if not row.settled]
+def _untold(history: Sequence[JsonObject]) -> frozenset[str]:
+    """The approvals that a history says are waited for, and never says how they ended: the follow-up was lost on its way."""
+    texts = [json.dumps(message, default=str) for message in history]
+    held = {found for text in texts if Reason.HELD_FOR_APPROVAL in text for found in _APPROVAL.findall(text)}
+    told = {found for text in texts if FOLLOW_UP[:40] in text for found in _FOLLOWED.findall(text)}
+    return frozenset(held - told)
 
 
 def _branch(chat: Chat, store: p.Store) -> list[p.CallRow]:
     return [row for row in store.rows(chat.ref) if row.key.ref.branch == chat.ref.branch]
 
 
-def _decided(chat: Chat, store: p.Store) -> tuple[p.CallRow, ...]:
+def _decided(chat: Chat, store: p.Store, history: Sequence[JsonObject]) -> tuple[p.CallRow, ...]:
     """Held calls that somebody has decided about, finished ones, and those that were started and lost."""
     found: list[p.CallRow] = []
-    for row in _mine(chat, store):
+    untold = _untold(history)
+    for row in _branch(chat, store):
+        if row.settled and row.approval not in untold:
+            continue
         approval = store.approval(row.approval) if row.status == "held" and row.approval else None
         waits = row.status == "held" and (approval is None or approval.status == "pending")
         runs = row.status == "started" and row.lease is not None and row.lease > store.now()
@@ -76,7 +88,7 @@ def resuming(chat: Chat, messages: Sequence[object]) -> p.Flow[list[JsonObject]]
     history, unseen = yield from p.ask(Consult(question=lambda store: _closing(chat, store, messages)))
     if unseen:
         yield from p.ask(p.Record(rows=(), events=tuple(unseen)))
-    history += yield from settling(chat)
+    history += yield from settling(chat, history)
     return history
 
 
