@@ -13,7 +13,7 @@ from inspect import iscoroutinefunction
 from typing import Any, TypeVar
 
 from guard.core import ports as p
-from guard.errors import StoreError
+from guard.errors import AnsweredInterrupt, StoreError
 from guard.runner.hands import (
     Came,
     Hands,
@@ -78,6 +78,9 @@ class SyncRun:
             raise TypeError(f"no driver knows {type(command).__name__}")
         try:
             return guarded(call)
+        except AnsweredInterrupt as error:  # the store had begun to write, and has ended
+            self._interrupt = error
+            return guarded(error.result)
         except KeyboardInterrupt as error:
             self._interrupt = error
             raise StoreError("interrupted while the store was asked") from error
