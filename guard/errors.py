@@ -67,7 +67,7 @@ class StoreError(GuardError):
         super().__init__(message)
 
 
-class AnsweredInterrupt(KeyboardInterrupt):  # noqa: N818 - an interruption, as its base is
+class AnsweredInterrupt(KeyboardInterrupt):
     """Ctrl-C that came while the store was writing: the write was waited for, and this says how it ended.
 
     `answer` is what it gave, or `error` what it raised instead.

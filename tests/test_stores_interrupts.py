@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import gc
 import os
 import signal
 import sqlite3
@@ -98,6 +99,7 @@ class Interrupts:
 
 def interrupted(work: Callable[[], Any], hook: Interrupts) -> KeyboardInterrupt | None:
     """The interrupt by which `work` ended, though everything else in it went well."""
+    gc.disable()  # a finaliser of some other store swallows what is raised in it
     before = sys.gettrace()
     sys.settrace(hook)
     try:
@@ -106,6 +108,7 @@ def interrupted(work: Callable[[], Any], hook: Interrupts) -> KeyboardInterrupt 
         return error
     finally:
         sys.settrace(before)
+        gc.enable()
     return None
 
 

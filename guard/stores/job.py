@@ -10,7 +10,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any, Generic, NoReturn, TypeVar
 
-from guard.errors import AnsweredInterrupt
+from guard.errors import AnsweredInterrupt, StoreError
 
 T = TypeVar("T")
 _BEGUN, _TAKEN_BACK = "begun", "taken back"
@@ -23,7 +23,7 @@ class Job(Generic[T]):
 
     def __init__(self, work: Callable[[Any], T]) -> None:
         self.work = work
-        self.answer: T | None = None
+        self.answer: Any = None
         self.error: BaseException | None = None
         self.ended = False
         self._fate: dict[int, str] = {}
@@ -54,14 +54,10 @@ class Job(Generic[T]):
         while not self.ended:
             self._told.acquire()
 
-    def result(self) -> T:
-        """What the work gave; raises what it raised."""
-        if self.error is not None:
-            try:
-                raise self.error
-            finally:
-                self.error = None  # else the error and its traceback would keep each other alive
-        return self.answer  # type: ignore[return-value]
+    def failure(self) -> BaseException:
+        """What the work raised, once: kept, the error and its traceback would keep each other alive."""
+        error, self.error = self.error, None
+        return error or StoreError("the store failed")
 
     def interrupted(self, error: BaseException) -> NoReturn:
         """What becomes of a job whose caller was interrupted by `error`.
@@ -83,7 +79,7 @@ class Job(Generic[T]):
                 if not self.take_back():
                     self.wait()
                 return error
-            except BaseException as more:  # noqa: BLE001, PERF203 - a second Ctrl-C changes nothing about the job
+            except BaseException as more:  # noqa: BLE001 - a second Ctrl-C changes nothing about the job
                 error = _graver(error, more)
 
 

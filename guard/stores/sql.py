@@ -102,7 +102,8 @@ def alike(statuses: int, *, in_run: bool) -> str:
     one = _ALIKE + (" AND run = ?" if in_run else "") + _NEWEST_FIRST
     if statuses == 1:
         return one
-    return "SELECT turn, position FROM (" + " UNION ALL ".join([f"SELECT * FROM ({one}) AS x"] * statuses) + ") AS y" + _NEWEST_FIRST  # noqa: S608 - our own text
+    each = " UNION ALL ".join([f"SELECT * FROM ({one}) AS x"] * statuses)  # noqa: S608 - our own text
+    return f"SELECT turn, position FROM ({each}) AS y{_NEWEST_FIRST}"  # noqa: S608 - our own text
 
 
 def listed(fields: tuple[str, ...]) -> str:

@@ -24,6 +24,7 @@ from guard.stores.job import Job
 from guard.stores.pen import Pen
 
 T = TypeVar("T")
+_WITHIN = "the store was called from within its own transaction"
 _GONE = "the process was forked while its writer was asked"
 
 
@@ -42,7 +43,7 @@ class Writer:
         self._wake = threading.Lock()  # free when there may be something to do
         self._wake.acquire()
         self._post: dict[int, threading.Thread] = {}  # who serves; atomic to take, so that two threads never do
-        self._leaving = False
+        self._leaving = ""  # "now": after this batch; "done": after all that is queued
 
     def run(self, work: Callable[[Connection], T]) -> T:
         """What `work` gives, committed; nothing of it is written where it raises. Raises StoreError, and AnsweredInterrupt.
@@ -53,22 +54,28 @@ class Writer:
         try:
             self._send(job)
             job.wait()
+            if job.error is None:
+                answer: T = job.answer  # no call here, where Ctrl-C would be looked for
+                return answer
         except BaseException as error:  # noqa: BLE001 - goes on up, when it is certain what became of the job
             job.interrupted(error)
-        return job.result()
+        raise job.failure()
 
     def _send(self, job: Job[Any]) -> None:
-        if self._closed:
-            raise closed()
+        self._refuse_closed()
         if self.inside():
-            raise StoreError("the store was called from within its own transaction")
+            raise StoreError(_WITHIN)
         if sys.is_finalizing():  # the thread does not run any more
             raise StoreError("the program is ending")
         self._queue.append(job)
         if not self._post:
             self._start()
         _rouse(self._wake)
-        if self._closed and job.take_back():  # since; else the thread still saw it
+        self._refuse_closed(job)
+
+    def _refuse_closed(self, job: Job[Any] | None = None) -> None:
+        """Also a `job` that came too late for the thread to see it."""
+        if self._closed and (job is None or job.take_back()):
             raise closed()
 
     def inside(self) -> bool:
@@ -130,7 +137,7 @@ class Writer:
     def close(self) -> None:
         """Do what is queued and close the pen for good. Raises StoreError within a transaction."""
         if self.inside():
-            raise StoreError("the store was called from within its own transaction")
+            raise StoreError(_WITHIN)
         self._closed = True
         with self._starting:
             self._leave("done")
