@@ -8,12 +8,14 @@
     └── ApprovalError       a vote that does not count: not entitled, already decided, expired, unknown
 
 A refusal is never an exception: it is a value (`guard.core.model.Refusal`). Besides the tree stand `ToolError`, which a
-*tool* raises to let the model read its text, and `OutcomeUnknownError`, with which an action says that it may or may not have happened. Imports nothing of ours; everything else may import it.
+*tool* raises to let the model read its text, and `OutcomeUnknownError`, with which an action says that it may or may not have happened;
+`AnsweredInterrupt` is Ctrl-C with the answer that it did not stop. Imports nothing of ours; everything else may import it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 class GuardError(Exception):
@@ -64,6 +66,24 @@ class StoreError(GuardError):
     def __init__(self, message: str = "the store failed", *, code: str = "unavailable") -> None:
         self.code = code
         super().__init__(message)
+
+
+class AnsweredInterrupt(KeyboardInterrupt):
+    """Ctrl-C that came while the store was writing: the write was waited for, and this says how it ended.
+
+    `answer` is what it gave, or `error` what it raised instead.
+    """
+
+    def __init__(self, *, answer: Any = None, error: BaseException | None = None) -> None:
+        self.answer = answer
+        self.error = error
+        super().__init__()
+
+    def result(self) -> Any:
+        """What the write gave; raises what it raised."""
+        if self.error is not None:
+            raise self.error
+        return self.answer
 
 
 class ApprovalError(GuardError):

@@ -7,6 +7,7 @@ import os
 import pty
 import pwd
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -41,6 +42,11 @@ def environment(**more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "OPENAI_"))}
     path = os.pathsep.join(filter(None, [more.pop("FIRST", ""), str(REPO), os.environ.get("PYTHONPATH", "")]))
     return {**kept, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8", **more}
+
+
+def unwarned(stderr: str) -> str:
+    """What a program said besides the one line about the known fault of this machine's SQLite."""
+    return "".join(line for line in stderr.splitlines(True) if not line.startswith(f"SQLite {sqlite3.sqlite_version} can, "))
 
 
 def guard(*words: str, cwd: Path, **env: str) -> Ran:

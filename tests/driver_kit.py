@@ -29,7 +29,15 @@ SESSION = Session(principal="E1", roles=("employee",))
 Body = Callable[[int], Any]
 
 
-def load(kind: Any, folder: Path, *, store: str = "memory://", waits: bool = False, **bodies: Body) -> Any:
+def load(
+    kind: Any,
+    folder: Path,
+    *,
+    store: str = "memory://",
+    waits: bool = False,
+    clock: Callable[[], float] | None = None,
+    **bodies: Body,
+) -> Any:
     """A guard whose tools have these bodies; one that is not given returns its number."""
 
     def tool(name: str) -> Body:
@@ -50,7 +58,7 @@ def load(kind: Any, folder: Path, *, store: str = "memory://", waits: bool = Fal
     (folder / "tools.yaml").write_text(POLICY)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PolicyWarning)
-        return kind.load(folder, tools={name: tool(name) for name in NAMES}, store=store)
+        return kind.load(folder, tools={name: tool(name) for name in NAMES}, store=store, clock=clock)
 
 
 def reply(*calls: tuple[str, int]) -> dict[str, Any]:

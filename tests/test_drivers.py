@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import json
+import os
+import signal
 import threading
+import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +18,8 @@ from driver_kit import SESSION, Body, found, guards, handle, load, raising, repl
 from wire_helpers import answers
 
 from guard import AsyncGuard, Guard, Reason, ToolCall
+from guard.errors import AnsweredInterrupt
+from guard.stores import open_store
 
 
 class OwnError(BaseException):
@@ -214,3 +221,45 @@ def test_single_calls_are_interrupted_alike(tmp_path: Path) -> None:
     outcome = guard.call(call, SESSION, conversation="c", key="k")
 
     assert (outcome.status, outcome.reason) == ("unknown", Reason.OUTCOME_UNKNOWN)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a signal to one thread")
+def test_ctrl_c_while_the_store_writes_is_answered(tmp_path: Path) -> None:
+    """Wherever in a turn it comes while the store writes: the write counts, no tool starts any more, and no call is left open.
+
+    The store's clock is asked within each write, so a clock can press Ctrl-C in the middle of one.
+    """
+    ran: list[int] = []
+    moments, left = 0, -1
+    main = threading.main_thread().ident
+
+    def clock() -> float:
+        nonlocal left
+        left -= 1
+        if left == 0 and threading.current_thread() is not threading.main_thread():
+            signal.pthread_kill(main, signal.SIGINT)
+            time.sleep(0.02)  # the caller hears of it before the write ends
+        return 1_800_000_000.0
+
+    for moment in range(1, 40):
+        file = tmp_path / f"{moment}.db"
+        guard = load(Guard, tmp_path, store=f"sqlite:///{file}", clock=clock, act=ran.append)
+        chat = guard.open(SESSION, wire="openai-chat", conversation="c")
+        ran.clear()
+        left = moment
+        try:
+            chat.handle(reply(("act", 1), ("act", 2)))
+        except AnsweredInterrupt:
+            moments += 1
+            left = -1
+            store = open_store(f"sqlite:///{file}")
+            statuses = [row.status for row in store.rows(chat.ref)]
+            kinds = Counter(json.loads(record.body)["kind"] for record in store.audit())
+            store.close()
+            assert "started" not in statuses
+            assert statuses.count("done") == len(ran)
+            assert kinds["call.begin"] <= kinds["call.end"]
+        if left > 0:
+            break
+    assert moments >= 4
+    assert ran == [1, 2]

@@ -11,6 +11,7 @@ Exit codes: 0 good, 1 refused or problems found, 2 misuse, 130 interrupted. Deci
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import tomllib
@@ -30,6 +31,7 @@ COMMANDS = (demo, check, approvals, audit)
 def main(argv: Sequence[str] | None = None) -> int:
     """Carry out one command and give its exit code. Misuse that the parser finds raises SystemExit(2)."""
     _tolerant_output()
+    logging.getLogger("guard").addHandler(logging.NullHandler())  # a command says what it has to say; `serve work` logs besides
     arguments = parser().parse_args(argv)
     try:
         code: int = arguments.run(arguments)

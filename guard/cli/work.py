@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import logging
 import signal
 import sys
 from pathlib import Path
@@ -63,6 +64,7 @@ def work(arguments: argparse.Namespace) -> int:
     sessions = named(arguments.session, "--session")
     if not callable(sessions):
         raise UsageError(f"--session {spell(arguments.session)}: a function (principal, tenant) is needed")
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="guard: %(message)s")
     with guard_of(arguments) as guard:
         worker = Worker(guard, sessions, grace=arguments.grace)
         stop = _Stop()

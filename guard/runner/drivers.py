@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from guard.core import ports as p
-from guard.errors import StoreError
+from guard.errors import AnsweredInterrupt, StoreError
 from guard.runner.hands import PROBE_SECONDS, Hands, distinct, finished, guarded, load_call, now, probed, resolved
 from guard.runner.report import failure
 from guard.runner.threads import TooLateError, within
@@ -75,6 +75,9 @@ class SyncRun:
     def _store(self, call: Callable[[], Any]) -> Any:
         try:
             return guarded(call)
+        except AnsweredInterrupt as error:  # the store had begun to write, and has ended
+            self._interrupt = error
+            return guarded(error.result)
         except KeyboardInterrupt as error:
             self._interrupt = error
             raise StoreError("interrupted while the store was asked") from error

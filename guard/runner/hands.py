@@ -19,7 +19,7 @@ from guard.core import ports as p
 from guard.core.audit import reference
 from guard.core.model import Session
 from guard.core.values import Json, canonical, copy, keyed
-from guard.errors import GuardError, OutcomeUnknownError, StoreError, ToolError
+from guard.errors import AnsweredInterrupt, GuardError, OutcomeUnknownError, StoreError, ToolError
 from guard.runner.cut_off import cut_off
 from guard.runner.leases import Keeper, elapsed, enough_left
 from guard.runner.report import LOG, failure, missing
@@ -91,8 +91,9 @@ class Hands:
                 time.sleep(pause)
         try:
             return self.store.record(command.rows, command.events)
-        except StoreError:
-            if any(row.attempt for row in command.rows):
+        except (StoreError, KeyboardInterrupt) as error:
+            written = isinstance(error, AnsweredInterrupt) and error.error is None
+            if any(row.attempt for row in command.rows) and not written:
                 self.keeper.owe(command)
             raise
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-OWNER = "SELECT principal FROM conversations WHERE id = ?"
+from functools import lru_cache
+
 CREATE = (
     "INSERT INTO conversations (id, tenant, conversation, principal, turns, words, run, started, steps, tokens, cost, known,"
     " total_tokens, total_cost, total_known) VALUES (?, ?, ?, ?, 0, 0, 0, NULL, 0, 0, '0', 1, 0, '0', 1)"
@@ -46,8 +47,6 @@ CALLS_OF_TURN = _CALL + " AND c.turn = ?" + _IN_ORDER
 CALLS_OF_TOOL = _CALL + " AND c.tool = ? AND c.turn < ?" + _IN_ORDER
 _ALIKE = "SELECT turn, position FROM calls WHERE conversation = ? AND mark = ? AND mark <> '' AND status = ?"
 _NEWEST_FIRST = " ORDER BY turn DESC, position DESC LIMIT 1"
-ALIKE = _ALIKE + _NEWEST_FIRST
-ALIKE_IN_RUN = _ALIKE + " AND run = ?" + _NEWEST_FIRST
 PUT = (
     "INSERT INTO calls (conversation, turn, position, branch, name, status, kind, tool, fingerprint, mark, run, again, settled, at,"
     " approval, owned, evidence, outcome, effect, attempt, lease, idem, executor, payload)"
@@ -116,6 +115,16 @@ _CONDITIONS = {
     "status": "a.status = ?",
     "due": _LIVE + " AND a.expires_at <= ?",
 }
+
+
+@lru_cache(maxsize=16)
+def alike(statuses: int, *, in_run: bool) -> str:
+    """The newest call with a mark: conversation, mark, status and maybe run for each of so many statuses, each found by an index."""
+    one = _ALIKE + (" AND run = ?" if in_run else "") + _NEWEST_FIRST
+    if statuses == 1:
+        return one
+    each = " UNION ALL ".join([f"SELECT * FROM ({one}) AS x"] * statuses)  # noqa: S608 - our own text
+    return f"SELECT turn, position FROM ({each}) AS y{_NEWEST_FIRST}"  # noqa: S608 - our own text
 
 
 def listed(fields: tuple[str, ...]) -> str:

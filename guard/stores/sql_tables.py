@@ -26,29 +26,39 @@ _ALL = 2**62  # LIMIT of no limit
 class SqlTables(SqlApprovals):
     """`Tables` on a connection that is in a transaction."""
 
-    def __init__(self, connection: Any, now: float, stamps: Stamps) -> None:
+    def __init__(self, connection: Any, now: float, stamps: Stamps, known: dict[Any, Any] | None = None) -> None:
         super().__init__(connection, now)
         self.stamps = stamps
+        self._known = {} if known is None else known  # what nobody else can have changed since the transaction began
 
     # conversations and turns
 
     def owner(self, home: Home) -> str | None:
         """The principal that the conversation belongs to."""
-        row = self.one(sql.OWNER, name_of(home))
+        row = self._counters(home)
         return None if row is None else str(row[0])
 
     def create(self, ref: ConversationRef) -> None:
         """Add a conversation."""
         home = (ref.tenant, ref.conversation)
         self.run(sql.CREATE, name_of(home), *home, ref.principal)
+        self._known.pop(home, None)
 
     def talk(self, home: Home) -> Talk:
         """The counters."""
-        return rows.talk_row(home, self.one(sql.TALK, name_of(home)))
+        return rows.talk_row(home, self._counters(home))
 
     def save(self, talk: Talk) -> None:
         """Keep changed counters."""
         self.run(sql.SAVE, *rows.talk_columns(talk), name_of(talk.home))
+        self._known.pop(talk.home, None)
+
+    def _counters(self, home: Home) -> Any:
+        """The columns of `sql.TALK`; None where there is no such conversation."""
+        row = self._known.get(home)
+        if row is None:
+            row = self._known[home] = self.one(sql.TALK, name_of(home))
+        return row
 
     def say(self, home: Home, number: int, text: str) -> None:
         """Keep the user's words."""
@@ -108,9 +118,11 @@ class SqlTables(SqlApprovals):
 
     def alike(self, home: Home, mark: str, statuses: frozenset[str], *, run: int | None = None) -> CallRow | None:
         """The newest call with this mark."""
-        statement, values = (sql.ALIKE, ()) if run is None else (sql.ALIKE_IN_RUN, (run,))
-        found = [self.one(statement, name_of(home), mark, status, *values) for status in statuses]
-        newest = max((place for place in found if place is not None), default=None)
+        if not statuses:
+            return None
+        name, values = name_of(home), (() if run is None else (run,))
+        given = [value for status in statuses for value in (name, mark, status, *values)]
+        newest = self.one(sql.alike(len(statuses), in_run=run is not None), *given)
         return None if newest is None else self.row(home, newest)
 
     def put(self, row: CallRow) -> None:
@@ -200,10 +212,11 @@ class SqlTables(SqlApprovals):
 
     def append(self, event: Event) -> None:
         """Seal an event behind the newest record. The write lock is held, so nobody else can."""
-        head = self.one(sql.HEAD, 0)
+        head = self._known.get(sql.HEAD) or self.one(sql.HEAD, 0)
         seq, prev = (1, GENESIS) if head is None else (head[0] + 1, head[1])
         own, body = write(event, 0, seq, prev, self.stamps.stamp(self.now))
         self.run(sql.APPEND, 0, seq, prev, own, body)
+        self._known[sql.HEAD] = (seq, own)
 
     def audit(self, after: int, limit: int | None) -> tuple[Sealed, ...]:
         """Records in order."""

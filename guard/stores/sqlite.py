@@ -1,6 +1,6 @@
 """The SQLite store: the tables in one file, shared by threads and processes of one host.
 
-Write-ahead log, every commit flushed to the disk, one connection a process behind a lock. Says only how a transaction begins; the statements are
+Write-ahead log, every commit flushed to the disk, one thread a process that writes for all. Says only how a transaction begins; the statements are
 in `sql_tables`. Comes after it and `database`.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from guard.stores import rows, schema
 from guard.stores.database import Database
+from guard.stores.file import Connection
 from guard.stores.ledger import LedgerStore
 from guard.stores.sql_tables import SqlTables
 from guard.stores.stamp import Stamps
@@ -27,15 +28,12 @@ class SqliteBackend:
         self.clock = clock
         self.stamps = Stamps()
         self.database = Database(path, busy=busy)
-        self.database.forked = self._renew
+        self.database.forked = self.stamps.renew
         try:
             self.secret = self.database.transact(_secret, writes=False)
         except BaseException:
             self.close()
             raise
-
-    def _renew(self) -> None:
-        self.stamps = Stamps()
 
     def read(self, work: Callable[[Tables], T]) -> T:
         """A transaction that sees one state of the file."""
@@ -46,7 +44,10 @@ class SqliteBackend:
         return self._transact(work, writes=True)
 
     def _transact(self, work: Callable[[Tables], T], *, writes: bool) -> T:
-        return self.database.transact(lambda connection: work(SqlTables(connection, self.clock(), self.stamps)), writes=writes)
+        def on(connection: Connection) -> T:
+            return work(SqlTables(connection, self.clock(), self.stamps, connection.known))
+
+        return self.database.transact(on, writes=writes)
 
     def wait(self, seconds: float) -> None:
         """A file wakes nobody: whoever waits looks again."""

@@ -28,11 +28,15 @@ def _second_text(second: int) -> str:
 
 
 class Stamps:
-    """Makes the stamps of one writer. A forked process needs an object of its own."""
+    """Makes the stamps of one writer. A forked process begins anew."""
 
     __slots__ = ("_head", "_high", "_last", "_now", "_text")
 
     def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        """Forget what was given: in a forked process the next ids are its own."""
         self._last = -1  # the newest id: milliseconds and random bits in one number
         self._high = -1
         self._head = ""

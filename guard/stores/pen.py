@@ -1,0 +1,90 @@
+"""The pen: the one connection of a process that writes, and its transactions; also where checkpoints are made.
+
+A checkpoint runs on a connection of its own while the pen holds the file's write lock. So no other writer can begin the log anew meanwhile,
+which is the race that damages files with an SQLite before 3.51.3. Used by one thread at a time. Comes after `file`, before `batch`.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+from guard.stores import schema
+from guard.stores.faults import CAUGHT
+from guard.stores.file import Connection, File
+
+_PAGES: Final = 1_000  # of the log: about how many make a checkpoint due
+_FIRST, _LEAST, _MOST = 64, 16, 1_000  # works between two checkpoints
+
+
+class Pen:
+    """The writing connection: opened when it is needed, dropped when nobody knows its state."""
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+        self._connection: Connection | None = None
+        self._helper: Connection | None = None
+        self._works = 0  # committed since the last checkpoint
+        self._every = _FIRST
+
+    def open(self) -> Connection:
+        """The connection."""
+        if self._connection is None:
+            self._connection = self._file.to_write()
+        return self._connection
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no transaction is open."""
+        return self._connection is None or not self._connection.in_transaction
+
+    @property
+    def wrote(self) -> bool:
+        """Whether this connection ever changed anything."""
+        return self._connection is not None and self._connection.total_changes > 0
+
+    def begin(self) -> Connection:
+        """Begin a transaction as the file's only writer. Raises StoreError when the file is gone, `CAUGHT` when it cannot."""
+        connection = self.open()
+        if connection.in_transaction:
+            self.undo()
+            connection = self.open()
+        self._file.check()
+        connection.known.clear()
+        connection.execute(schema.BEGIN_WRITE)
+        return connection
+
+    def commit(self, works: int) -> None:
+        """Make the transaction durable."""
+        self.open().execute("COMMIT")
+        self._works += works
+
+    def undo(self) -> None:
+        """Roll back; where even that fails, the connection is dropped, which rolls back too."""
+        connection = self._connection
+        try:
+            if connection is not None and connection.in_transaction:
+                connection.known.clear()
+                connection.execute("ROLLBACK")
+        except CAUGHT:
+            self.drop()
+
+    def checkpoint(self) -> None:
+        """Copy the log into the file when that is due. What cannot be copied now is copied another time."""
+        if self._works < self._every:
+            return
+        with suppress(*CAUGHT):
+            self.begin()
+            self._helper = self._helper or self._file.to_checkpoint()
+            pages = self._helper.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1]
+            self._every = min(max(self._works * _PAGES // max(pages, 1), _LEAST), _MOST)
+        self._works = 0
+        self.undo()
+
+    def drop(self) -> None:
+        """Close; the next transaction opens another connection."""
+        connection, self._connection = self._connection, None
+        helper, self._helper = self._helper, None
+        for one in (helper, connection):
+            if one is not None:
+                one.close()

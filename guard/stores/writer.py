@@ -1,0 +1,171 @@
+"""The writer: the one thread of a process that writes to a file, and the queue in front of it.
+
+Callers put jobs into the queue and sleep until theirs has ended. The thread starts with the first job, and ends when the store is closed or forgotten,
+and before the process is forked; while nothing is to be done it knows the writer only weakly. No caller ever holds a lock that the thread
+needs, so Ctrl-C in a caller stops nobody else. Comes after `batch`, before `database`.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from _thread import LockType
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from guard.errors import StoreError
+from guard.stores.batch import run_batch
+from guard.stores.faults import closed
+from guard.stores.file import Connection
+from guard.stores.job import Job
+from guard.stores.pen import Pen
+
+T = TypeVar("T")
+_WITHIN = "the store was called from within its own transaction"
+_GONE = "the process was forked while its writer was asked"
+
+
+class Writer:
+    """Does works one batch after the other with one pen."""
+
+    def __init__(self, pen: Pen) -> None:
+        self._pen = pen
+        self._starting = threading.RLock()  # held while the process is doubled: no thread starts then
+        self._closed = False
+        self._renew()
+
+    def _renew(self) -> None:
+        """Nothing queued and no thread: at first, and in the child of a fork."""
+        self._queue: deque[Job[Any]] = deque()
+        self._wake = threading.Lock()  # free when there may be something to do
+        self._wake.acquire()
+        self._post: dict[int, threading.Thread] = {}  # who serves; atomic to take, so that two threads never do
+        self._leaving = ""  # "now": after this batch; "done": after all that is queued
+
+    def run(self, work: Callable[[Connection], T]) -> T:
+        """What `work` gives, committed; nothing of it is written where it raises. Raises StoreError, and AnsweredInterrupt.
+
+        A KeyboardInterrupt that is no AnsweredInterrupt means that the work was not begun, or that it came after everything was done.
+        """
+        job = Job(work)
+        try:
+            self._send(job)
+            job.wait()
+            if job.error is None:
+                answer: T = job.answer  # no call here, where Ctrl-C would be looked for
+                return answer
+        except BaseException as error:  # noqa: BLE001 - goes on up, when it is certain what became of the job
+            job.interrupted(error)
+        raise job.failure()
+
+    def _send(self, job: Job[Any]) -> None:
+        self._refuse_closed()
+        if self.inside():
+            raise StoreError(_WITHIN)
+        if sys.is_finalizing():  # the thread does not run any more
+            raise StoreError("the program is ending")
+        self._queue.append(job)
+        if not self._post:
+            self._start()
+        _rouse(self._wake)
+        self._refuse_closed(job)
+
+    def _refuse_closed(self, job: Job[Any] | None = None) -> None:
+        """Also a `job` that came too late for the thread to see it."""
+        if self._closed and (job is None or job.take_back()):
+            raise closed()
+
+    def inside(self) -> bool:
+        """Whether this is the writer's own thread, as in a work that calls the store."""
+        thread = self._post.get(0)
+        return thread is not None and thread.ident == threading.get_ident()
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._post or self._closed:
+                return
+            ready = threading.Event()
+            ref = weakref.ref(self, _rouser(self._wake))
+            arguments = (ref, self._wake, self._post, ready)
+            try:
+                threading.Thread(target=_serve, args=arguments, daemon=True, name="guard-writer").start()
+            except RuntimeError:
+                raise StoreError("no thread can be started") from None
+            ready.wait()
+
+    def serve(self) -> bool:
+        """Do everything that is queued, in the writer's thread; False when it is to leave."""
+        while self._queue and self._leaving != "now":
+            run_batch(self._pen, self._queue)
+            self._pen.checkpoint()
+        return not self._leaving
+
+    def _leave(self, how: str) -> None:
+        """Make the thread end, and wait for it."""
+        self._leaving = how
+        thread = self._post.get(0)
+        if thread is not None and not self.inside():
+            _rouse(self._wake)
+            thread.join()
+
+    def rest(self) -> None:
+        """End the thread between two batches and close the pen; nothing is written until `go_on` or `forked`."""
+        self._starting.acquire()
+        self._leave("now")
+        self._pen.drop()
+
+    def go_on(self) -> None:
+        """Undo `rest`: what was queued meanwhile is done."""
+        self._leaving = ""
+        with suppress(RuntimeError):  # interrupted before it was taken
+            self._starting.release()
+        if self._queue:
+            self._start()
+            _rouse(self._wake)
+
+    def forked(self) -> None:
+        """Begin anew in the child of a fork; the queued jobs are the parent's."""
+        queue = self._queue
+        self._renew()
+        for job in queue:
+            job.end(StoreError(_GONE))
+        self.go_on()
+
+    def close(self) -> None:
+        """Do what is queued and close the pen for good. Raises StoreError within a transaction."""
+        if self.inside():
+            raise StoreError(_WITHIN)
+        self._closed = True
+        with self._starting:
+            self._leave("done")
+            self._pen.drop()
+        for job in self._queue:
+            if job.begin():
+                job.end(closed())
+
+
+def _rouse(wake: LockType) -> None:
+    if wake.locked():
+        with suppress(RuntimeError):  # somebody else was faster
+            wake.release()
+
+
+def _rouser(wake: LockType) -> Callable[[Any], None]:
+    return lambda _: _rouse(wake)
+
+
+def _serve(ref: weakref.ref[Writer], wake: LockType, post: dict[int, threading.Thread], ready: threading.Event) -> None:
+    """The thread: asleep between batches, and then the writer may be forgotten."""
+    mine = threading.current_thread()
+    first = post.setdefault(0, mine)
+    ready.set()
+    while first is mine:
+        wake.acquire()
+        writer = ref()
+        if writer is None or not writer.serve():
+            post.clear()
+            return
+        del writer
