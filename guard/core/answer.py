@@ -24,6 +24,12 @@ def error_text(
     return encode({"ok": False, "error": error | (extra or {})})
 
 
+def unstored(code: str) -> Refusal:
+    """The refusal of a call that could not be written down: nothing runs without a record. `code` is the StoreError's."""
+    restored = code == "restored"
+    return Refusal(reason=Reason.STORE_RESTORED if restored else Reason.STORE_UNAVAILABLE, extra={"cause": code}, note=code)
+
+
 def refused(call: ToolCall, key: CallKey, refusal: Refusal, arguments: JsonObject | None, redactor: Redactor) -> Outcome:
     """The outcome of a call that does not run."""
     extra: JsonObject = dict(refusal.extra)

@@ -138,7 +138,7 @@ class Board:
         """The calls that are a `kind` now, with their indexes."""
         return [(index, state) for index, state in enumerate(self.states) if type(state) is kind]
 
-    def abandon(self, reason: Reason, note: str = "") -> None:
+    def abandon(self, refusal: Refusal) -> None:
         """Refuse every call that is not decided against or answered yet: the store failed before anything ran here.
 
         A call that was taken before may have taken effect: it is unknown, whatever fails now.
@@ -149,7 +149,7 @@ class Board:
             if row is not None and undecided:
                 self.states[index] = self.doubt(index, row)
             elif undecided or (isinstance(state, Outcome) and state.status == "held"):
-                self.states[index] = Refusal(reason=reason, note=note, extra={"cause": note} if note else {})
+                self.states[index] = refusal
 
     def doubt(self, index: int, row: CallRow, detail: str = "") -> Outcome:
         """That a call which was taken before is unknown."""

@@ -107,7 +107,7 @@ def _walk(board: Board) -> p.Flow[Walked]:
         yield from give_up(board)
         yield from _record(board)
     except StoreError as error:
-        board.abandon(Reason.STORE_UNAVAILABLE, error.code)
+        board.abandon(answer.unstored(error.code))
         conclude(board)
     yield from _perform(board)
     return Walked(outcomes=board.outcomes(), limited=board.stop)
@@ -119,7 +119,7 @@ def _told(opening: p.OpenTurn, turn: int, redactor: p.Redactor) -> tuple[p.Event
 
 def _unopened(opening: p.OpenTurn, context: Context, code: str) -> Walked:
     """Nothing is known about the conversation, so nothing runs."""
-    refusal, redactor = Refusal(reason=Reason.STORE_UNAVAILABLE, extra={"cause": code}), context.redactor
+    refusal, redactor = answer.unstored(code), context.redactor
     keys = [CallKey(opening.ref, 0, index) for index in range(len(opening.calls))]
     outcomes = (answer.refused(call, key, refusal, None, redactor) for call, key in zip(opening.calls, keys, strict=True))
     return Walked(outcomes=tuple(outcomes), limited=False)

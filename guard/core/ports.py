@@ -232,8 +232,8 @@ class Store(Protocol):
     def wait(self, seconds: float) -> None:
         """Come back when something may have been approved somewhere, or after so many seconds."""
 
-    def restored(self, why: str, doubt: Callable[[CallRow], tuple[CallRow, Event]]) -> int:
-        """Begin a new epoch after a backup was put back: what was approved or started is in doubt, as `doubt` writes it. How many calls."""
+    def restored(self, why: str, event: Event, doubt: Callable[[CallRow], tuple[CallRow, Event]]) -> int:
+        """Begin a new epoch after a backup was put back, on record as `event`: what was approved or started is in doubt, as `doubt` writes it."""
 
     def audit(self, *, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
         """Audit records in order of seq."""

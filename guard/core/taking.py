@@ -31,9 +31,9 @@ def act(board: Board, index: int, allow: Allow) -> p.Flow[Outcome]:
         try:
             won = yield from p.ask(_claim(board, index, allow))
         except StoreError as error:
-            return (yield from _refuse_late(board, index, Reason.STORE_UNAVAILABLE, error.code))
+            return (yield from _refuse_late(board, index, answer.unstored(error.code)))
         except p.HaltedError:
-            return (yield from _refuse_late(board, index, Reason.INTERRUPTED))
+            return (yield from _refuse_late(board, index, Refusal(reason=Reason.INTERRUPTED)))
         if isinstance(won, p.Won):
             return (yield from _perform(board, index, allow, won))
         other = yield from _not_won(board, index, allow, won)
@@ -66,7 +66,8 @@ def _not_won(board: Board, index: int, allow: Allow, found: p.Replay | p.InDoubt
     """What goes back for a call that somebody else has; None where it may be claimed once more."""
     item = board.items[index]
     if isinstance(found, p.Conflict):
-        return (yield from _refuse_late(board, index, Reason.APPROVAL_INVALID if found.approval else Reason.CONFLICT))
+        reason = Reason.APPROVAL_INVALID if found.approval else Reason.CONFLICT
+        return (yield from _refuse_late(board, index, Refusal(reason=reason)))
     if isinstance(found, p.Replay) and found.row.outcome is not None:
         return at(replayed(found.row.outcome, item.call), item.key)
     try:
@@ -121,7 +122,7 @@ def run(board: Board, index: int, allow: Allow, won: p.Won | None = None, late: 
         return p.Executed(interrupted=True, started=False)
 
 
-def _refuse_late(board: Board, index: int, reason: Reason, cause: str = "") -> p.Flow[Outcome]:
+def _refuse_late(board: Board, index: int, refusal: Refusal) -> p.Flow[Outcome]:
     """A call that was allowed and could not be claimed: it did not run, and the ledger says so where it can.
 
     One that was taken before and lost is in doubt all the same.
@@ -129,7 +130,6 @@ def _refuse_late(board: Board, index: int, reason: Reason, cause: str = "") -> p
     item, redactor = board.items[index], board.context.redactor
     if index in board.lost:
         return board.doubt(index, board.lost[index])
-    refusal = Refusal(reason=Reason.STORE_RESTORED if cause == "restored" else reason, extra={"cause": cause} if cause else {})
     outcome = answer.refused(item.call, item.key, refusal, board.arguments(index), redactor)
     event = audit.ended(item.key, item.call, outcome, redactor)
     with suppress(StoreError):

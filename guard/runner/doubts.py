@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from guard.core import answer, audit
+from guard.core.endings import in_doubt
 from guard.core.model import CallKey, Session
-from guard.core.ports import CallRow
+from guard.core.ports import CallRow, Event, Redactor, Store
 from guard.core.values import JsonObject, digest
 from guard.errors import ApprovalError
 from guard.runner.compensation import compensation_id
@@ -135,6 +136,15 @@ class Doubts:
             key=self._guard.hands.key(row.idem) if row.idem else "",
             approval=row.approval,
         )
+
+
+def restored(store: Store, redactor: Redactor, why: str, who: str) -> int:
+    """Say that a backup was put back into the store: what was approved or started in it is unknown from now on. How many calls that are.
+
+    `who` says so, `why` is kept with it. Programs that have the store open refuse their actions until they open it again.
+    """
+    event: Event = {"kind": "store.restored", "actor": {"type": "human", "ref": who}, "reason": redactor.detect(None, why)[0]}
+    return store.restored(why, event, lambda row: in_doubt(row, redactor, told=False))
 
 
 def _not_found(name: str) -> ApprovalError:

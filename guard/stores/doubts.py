@@ -67,9 +67,10 @@ def pick(tables: Tables, *, grace: float, lease: float, limit: int) -> tuple[Cal
     return found
 
 
-def restored(tables: Tables, why: str, doubt: Doubt) -> int:
+def restored(tables: Tables, why: str, event: Event, doubt: Doubt) -> int:
     """Begin a new epoch: what was approved or started in the old states may have run since, so all of it is in doubt."""
     tables.begin_epoch(tables.epoch() + 1, why)
+    tables.append(event)
     rows = [row for row in tables.doubtful(None) if row.status == "started"]
     for asked in tables.listed(Wanted(status="approved")):
         approval = asked.approval
@@ -77,8 +78,8 @@ def restored(tables: Tables, why: str, doubt: Doubt) -> int:
         tables.close_asked(replace(asked, approval=replace(approval, status="cancelled")))
         rows += [row] if row is not None and row.status == "held" else []
     for row in rows:
-        unknown, event = doubt(row)
-        tables.append(event)
+        unknown, record = doubt(row)
+        tables.append(record)
         tables.put(unknown)
     return len(rows)
 

@@ -29,6 +29,7 @@ from guard.errors import ApprovalError, StoreError
 from guard.stores import approvals, budgets, claims, doubts, turns
 from guard.stores.executors import me
 from guard.stores.tables import Backend, Tables, Wanted, home_of, own, visible
+from guard.stores.watermark import older
 
 
 class LedgerStore:
@@ -80,8 +81,10 @@ class LedgerStore:
         return self._tables.write(lambda tables: self._claim(tables, command))
 
     def _claim(self, tables: Tables, command: Claim) -> ClaimAnswer:
+        if self._tables.older:
+            raise older()
         if tables.epoch() != self._epoch:
-            raise StoreError("the store was restored from a backup since it was opened", code="restored")
+            raise StoreError("a backup was put back since the store was opened; open it again", code="restored")
         return claims.claim(tables, command)
 
     def lapse(self, command: Lapse) -> CallRow:
@@ -150,9 +153,10 @@ class LedgerStore:
         """Come back when something may have been approved, or after so many seconds."""
         self._tables.wait(seconds)
 
-    def restored(self, why: str, doubt: doubts.Doubt) -> int:
+    def restored(self, why: str, event: Event, doubt: doubts.Doubt) -> int:
         """Begin a new epoch after a backup was put back; how many calls are in doubt by that."""
-        found = self._tables.write(lambda tables: doubts.restored(tables, why, doubt))
+        self._tables.accept()
+        found = self._tables.write(lambda tables: doubts.restored(tables, why, event, doubt))
         self._epoch = self._tables.read(lambda tables: tables.epoch())
         return found
 

@@ -28,6 +28,7 @@ class MemoryTables(MemoryDoubts):
     """`Tables` in dicts. The object itself is the transaction."""
 
     blocking = False
+    older = False
 
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
@@ -57,6 +58,9 @@ class MemoryTables(MemoryDoubts):
     def wait(self, seconds: float) -> None:
         """Nobody else is there to wake anybody."""
         time.sleep(seconds)
+
+    def accept(self) -> None:
+        """There is no backup that could be put back."""
 
     def close(self) -> None:
         """Nothing is held open."""

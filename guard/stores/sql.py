@@ -106,6 +106,7 @@ VOTES = "SELECT COUNT(*) FROM votes WHERE approval = ?"
 VOTE = "INSERT INTO votes (approval, number, status, voter, roles, at, payload) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 HEAD = "SELECT seq, hash FROM audit WHERE chain = ? ORDER BY seq DESC LIMIT 1"
+HASH = "SELECT hash FROM audit WHERE chain = ? AND seq = ?"
 APPEND = "INSERT INTO audit (chain, seq, prev, hash, body) VALUES (?, ?, ?, ?, ?)"
 AUDIT = "SELECT chain, seq, prev, hash, body FROM audit WHERE chain = ? AND seq > ? ORDER BY seq LIMIT ?"
 

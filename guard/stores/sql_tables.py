@@ -19,6 +19,7 @@ from guard.stores.executors import gone
 from guard.stores.sql_approvals import SqlApprovals, name_of
 from guard.stores.stamp import Stamps
 from guard.stores.tables import SUM, ZERO, Budget, Draw, Home, Mark, Place, Talk
+from guard.stores.watermark import Head, Watermark
 
 _ALL = 2**62  # LIMIT of no limit
 
@@ -26,10 +27,14 @@ _ALL = 2**62  # LIMIT of no limit
 class SqlTables(SqlApprovals):
     """`Tables` on a connection that is in a transaction."""
 
-    def __init__(self, connection: Any, now: float, stamps: Stamps, known: dict[Any, Any] | None = None) -> None:
+    def __init__(
+        self, connection: Any, now: float, stamps: Stamps, known: dict[Any, Any] | None = None, watermark: Watermark | None = None
+    ) -> None:
         super().__init__(connection, now)
         self.stamps = stamps
         self._known = {} if known is None else known  # what nobody else can have changed since the transaction began
+        self.watermark = watermark
+        self.heads: dict[int, Head] = {}  # the newest record of each chain that this transaction adds to
 
     # conversations and turns
 
@@ -212,11 +217,15 @@ class SqlTables(SqlApprovals):
 
     def append(self, event: Event) -> None:
         """Seal an event behind the newest record. The write lock is held, so nobody else can."""
-        head = self._known.get(sql.HEAD) or self.one(sql.HEAD, 0)
+        head = self._known.get(sql.HEAD)
+        if head is None:
+            head = self.one(sql.HEAD, 0)
+            if self.watermark is not None:
+                self.watermark.check(0, head)
         seq, prev = (1, GENESIS) if head is None else (head[0] + 1, head[1])
         own, body = write(event, 0, seq, prev, self.stamps.stamp(self.now))
         self.run(sql.APPEND, 0, seq, prev, own, body)
-        self._known[sql.HEAD] = (seq, own)
+        self._known[sql.HEAD] = self.heads[0] = (seq, own)
 
     def audit(self, after: int, limit: int | None) -> tuple[Sealed, ...]:
         """Records in order."""

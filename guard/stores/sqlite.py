@@ -9,14 +9,18 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable
+from pathlib import Path
 
-from guard.stores import rows, schema
+from guard.core.values import keyed
+from guard.stores import rows, schema, sql
+from guard.stores.chain import GENESIS
 from guard.stores.database import Database
 from guard.stores.file import Connection
 from guard.stores.ledger import LedgerStore
 from guard.stores.sql_tables import SqlTables
 from guard.stores.stamp import Stamps
 from guard.stores.tables import T, Tables
+from guard.stores.watermark import Head, Note, Watermark
 
 
 class SqliteBackend:
@@ -27,10 +31,14 @@ class SqliteBackend:
     def __init__(self, path: str, *, clock: Callable[[], float], busy: float) -> None:
         self.clock = clock
         self.stamps = Stamps()
+        self.watermark = Watermark()
+        self._head: Head | None = None
         self.database = Database(path, busy=busy)
         self.database.forked = self.stamps.renew
         try:
             self.secret = self.database.transact(_secret, writes=False)
+            self.note = Note(Path(f"{path}-mark").absolute(), keyed(self.secret, "guard-store-v1"))
+            self.older = self.note.contradicts(self._hash_of)
         except BaseException:
             self.close()
             raise
@@ -44,17 +52,40 @@ class SqliteBackend:
         return self._transact(work, writes=True)
 
     def _transact(self, work: Callable[[Tables], T], *, writes: bool) -> T:
-        def on(connection: Connection) -> T:
-            return work(SqlTables(connection, self.clock(), self.stamps, connection.known))
+        heads: dict[int, Head] = {}
 
-        return self.database.transact(on, writes=writes)
+        def on(connection: Connection) -> T:
+            nonlocal heads
+            tables = SqlTables(connection, self.clock(), self.stamps, connection.known, self.watermark)
+            heads = tables.heads
+            return work(tables)
+
+        answer = self.database.transact(on, writes=writes)
+        if heads:
+            self.watermark.keep(heads)
+            self.note.write(heads[0])
+            self._head = heads[0]
+        return answer
 
     def wait(self, seconds: float) -> None:
         """A file wakes nobody: whoever waits looks again."""
         time.sleep(seconds)
 
+    def _hash_of(self, seq: int) -> str | None:
+        found = self.database.transact(lambda connection: connection.execute(sql.HASH, (0, seq)).fetchone(), writes=False)
+        return None if found is None else str(found[0])
+
+    def accept(self) -> None:
+        """A person has said that a backup was put back: what the file holds counts from here on."""
+        self.watermark.forget()
+        self.older = False
+        head = self.database.transact(lambda connection: connection.execute(sql.HEAD, (0,)).fetchone(), writes=False)
+        self.note.write((0, GENESIS) if head is None else (head[0], head[1]), now=True)
+
     def close(self) -> None:
         """Close the file."""
+        if self._head is not None:
+            self.note.write(self._head, now=True)
         self.database.close()
 
 

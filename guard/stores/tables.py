@@ -233,6 +233,7 @@ class Backend(Protocol):
 
     blocking: bool  # whether calls may wait for a disk or network
     secret: bytes  # 32 random bytes, made with the tables
+    older: bool  # whether it was found to be older than what was written to it: a backup was put back
 
     def read(self, work: Callable[[Tables], T]) -> T:
         """What `work` gives, in a transaction that only reads."""
@@ -245,6 +246,9 @@ class Backend(Protocol):
 
     def wait(self, seconds: float) -> None:
         """Come back when something may have been approved somewhere, or after so many seconds."""
+
+    def accept(self) -> None:
+        """Take what the tables hold for the truth from here on, although it is older than what was written."""
 
     def close(self) -> None:
         """Give back what is held open."""
