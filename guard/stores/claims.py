@@ -141,16 +141,15 @@ def may_be_taken_again(old: CallRow, new: CallRow, now: float) -> bool:
 
 def _same_key(tables: Tables, home: Home, place: Place, row: CallRow) -> ClaimAnswer | None:
     old = tables.row(home, place)
-    taken = tables.claimed(home, place)
     if old is None:
-        return InDoubt(row=row) if taken else None
+        return None  # a claim without a row would be found by its insert
     if old.fingerprint and old.fingerprint != row.fingerprint:
         return Conflict(why="the call key was used before with other content")
     if old.status in OPEN_ENDED:
         return InDoubt(row=old)
     if old.status in FINISHED:
         return Replay(row=old)
-    if taken:  # taken before, and then found not to have run: its recorded answer stands, it is not taken twice
+    if tables.claimed(home, place):  # and then found not to have run: its recorded answer stands, it is not taken twice
         return InDoubt(row=old) if old.outcome is None else Replay(row=old)
     return None
 
