@@ -46,7 +46,7 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
     value = copy(ran.value) if outcome.status == "done" else None  # a tool may go on changing what it returned
     redactor = board.context.redactor
     own = row_of(board, index, outcome, outcome.status, key, value)
-    events = (audit.ended(key, item.call, outcome, redactor, ran, labels),)
+    events: tuple[Event, ...] = (audit.ended(key, item.call, outcome, redactor, ran, labels),)
     if key is item.key:
         return Ended(outcome=outcome, rows=(own,), events=events)
     outcome = at(outcome, item.key)  # it stands in the place of an earlier one: its own place has an outcome on record, too
