@@ -28,6 +28,7 @@ from guard.policy.source import Item
 KINDS = ("read", "compute", "action")
 
 CheckFunction = Callable[[JsonObject], str | None]
+_SUPPLIED = ("idempotency_key",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +124,7 @@ def _assemble(
         prepare=_as_given,
         checks=_checks(fields.get("checks"), entry.checks, problems),
         bindings=bindings,
+        supplied=_SUPPLIED if entry.declared is not None and entry.declared.keyed else (),
         grounds=grounds(fields["ground"], context) if "ground" in fields else (),
         after=prerequisites(fields["after"], context) if "after" in fields else (),
         resources=_resources(fields["resource"], context) if "resource" in fields else (),
