@@ -78,7 +78,7 @@ def test_a_crash_between_act_and_record_br_107(tmp_path: Path, wire: str, held: 
     assert len(desk.audit("call.begin", call_id="c1")) == 1
     assert "outcome_unknown" in resumed(desk, held)
     assert [row.status for row in desk.guard.store.doubtful()] == ["unknown"], "a person can find it"
-    with pytest.raises(ApprovalError, match="consumed|already"):
+    with pytest.raises(ApprovalError, match=r"consumed|already"):
         desk.guard.approvals.approve(desk.guard.approvals.list(status=None)[0].id, approver=BOSS)
     again = desk.propose(("c2", *MAIL[1:]))
     assert (states(again), codes(again)) == (["unknown"], ["outcome_unknown"])
