@@ -28,7 +28,6 @@ from guard.policy.source import Item
 KINDS = ("read", "compute", "action")
 
 CheckFunction = Callable[[JsonObject], str | None]
-_SUPPLIED = ("idempotency_key",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +92,8 @@ def _compile(entry: Entry, problems: Problems) -> Tool | None:
     if entry.declared is not None or schema.source:  # without a program and a schema nothing is known of the arguments
         check_records(tool, schema, fill, fields.get("resource", entry.item), problems)
     lossless = language.choice(fields.get("coerce"), problems, "coerce", ("lossless",)) == "lossless"
-    tool = replace(tool, prepare=preparer(schema, lossless=lossless, fill=fill))
+    supplied = ("idempotency_key",) if keyed else ()
+    tool = replace(tool, supplied=supplied, prepare=preparer(schema, lossless=lossless, fill=fill))
     warn_identities(tool, entry.item, problems)
     if "schema" not in fields and entry.declared is not None:
         warn_untyped(tool, entry.declared.schema or {}, entry.item, problems)
@@ -124,7 +124,6 @@ def _assemble(
         prepare=_as_given,
         checks=_checks(fields.get("checks"), entry.checks, problems),
         bindings=bindings,
-        supplied=_SUPPLIED if entry.declared is not None and entry.declared.keyed else (),
         grounds=grounds(fields["ground"], context) if "ground" in fields else (),
         after=prerequisites(fields["after"], context) if "after" in fields else (),
         resources=_resources(fields["resource"], context) if "resource" in fields else (),
