@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-FAR = 10**12
-"""Seconds: no time is that far away, so what is stored there is none (a file lets a text stand in the place of a number)."""
-
 OWNER = "SELECT principal FROM conversations WHERE id = ?"
 CREATE = (
     "INSERT INTO conversations (id, tenant, conversation, principal, turns, words, run, started, steps, tokens, cost, known,"
@@ -112,6 +109,9 @@ VOTE = "INSERT INTO votes (approval, number, status, voter, roles, at, payload) 
 HEAD = "SELECT seq, hash FROM audit WHERE chain = ? ORDER BY seq DESC LIMIT 1"
 APPEND = "INSERT INTO audit (chain, seq, prev, hash, body) VALUES (?, ?, ?, ?, ?)"
 AUDIT = "SELECT chain, seq, prev, hash, body FROM audit WHERE chain = ? AND seq > ? ORDER BY seq LIMIT ?"
+
+FAR = 10**12
+"""Seconds: no time is that far away, so what is stored there is none (a file lets a text stand in the place of a number)."""
 
 _CONDITIONS = {
     "tenant": "t.tenant = ?",
