@@ -50,8 +50,22 @@ class Desk:
     seen: list[Turn] = field(default_factory=list)
     history: list[dict[str, Any]] = field(default_factory=list)
     refused_early: list[str] = field(default_factory=list)
+    given: dict[str, Any] = field(default_factory=dict)
+    opening: dict[str, Any] = field(default_factory=dict)
     guard: Any = None
     chat: Any = None
+
+    def load(self, kind: Any = Guard, **given: Any) -> Any:
+        """A guard of this kind on the policy folder, the tools and the store of this desk."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PolicyWarning)
+            return kind.load(**{**self.given, **given})
+
+    def restart(self) -> None:
+        """What is left after the process ended and another one began: the folder, the store's file, and the history that the host kept."""
+        self.guard.close()
+        self.guard = self.load()
+        self.chat = self.guard.open(**self.opening)
 
     # -- acting ----------------------------------------------------------------------------------------------------------
 
@@ -196,6 +210,7 @@ def start(
     held: Any = "answer",
     conversation: str = "conv-1",
     checks: Any = None,
+    probes: Any = None,
     files: Mapping[str, str] | None = None,
     watched: bool = True,
 ) -> Desk:
@@ -203,14 +218,14 @@ def start(
 
     Executions are noted in `ran` unless `watched` is off, for tools whose very form matters.
     """
-    folder = write(tmp_path, policy, files)
     desk = Desk(wire=wire, store=store, clock=Clock())
     url = "memory://" if store == "memory" else f"sqlite:///{tmp_path}/guard.db"
     offered = {name: desk.watched(name, function) if watched else function for name, function in tools.items()}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PolicyWarning)
-        desk.guard = Guard.load(folder, tools=offered, store=url, checks=checks, clock=desk.clock)
-    desk.chat = desk.guard.open(session, wire=wire, conversation=conversation, held=held)
+    folder = write(tmp_path, policy, files)
+    desk.given = {"folder": folder, "tools": offered, "store": url, "checks": checks, "probes": probes, "clock": desk.clock}
+    desk.opening = {"session": session, "wire": wire, "conversation": conversation, "held": held}
+    desk.guard = desk.load()
+    desk.chat = desk.guard.open(**desk.opening)
     desk.say()
     return desk
 

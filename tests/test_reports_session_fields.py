@@ -99,9 +99,7 @@ def test_a_function_that_cannot_take_the_field_br_056b(tmp_path: Path) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize(
-    "extra", [{"ctx": {"admin": True}}, {"ctx": None}, {"self": 1}, {"idempotency_key": "k"}, {"kwargs": {}}]
-)
+@pytest.mark.parametrize("extra", [{"ctx": {"admin": True}}, {"ctx": None}, {"self": 1}, {"kwargs": {}}])
 def test_a_parameter_that_code_fills_br_057(tmp_path: Path, wire: str, extra: dict[str, Any]) -> None:
     """Only what the model may send is in the schema; anything else that it sends is refused as unknown."""
 

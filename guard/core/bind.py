@@ -1,7 +1,7 @@
 """Bind: the second room. `ParsedCall` → `BoundCall`: every field that the session owns holds the session's value.
 
-What the model sent there is discarded unseen by the rooms after; that it sent something else is noted. A session without the fact
-refuses. Comes after parse and before validate, so that the session's values are what is validated.
+What the model sent there is discarded unseen by the rooms after; that it sent something else is noted. So is what it sent for a field that
+the guard fills when the tool runs (the idempotency key). A session without the fact refuses. Comes after parse and before validate, so that the session's values are what is validated.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from guard.core.values import Json, equal
 def bind(parsed: ParsedCall, session: Session) -> BoundCall | Refusal:
     """Overwrite the bound fields of `parsed` from `session`."""
     tool = parsed.tool
-    if not tool.bindings:
+    if not (tool.bindings or tool.supplied):
         return BoundCall(call=parsed.call, tool=tool, arguments=parsed.arguments)
     arguments = dict(parsed.arguments)
     facts = session.facts()
-    spoofed: list[str] = []
+    spoofed = [field for field in tool.supplied if field in arguments]
+    for field in spoofed:
+        del arguments[field]
     for binding in tool.bindings:
         found = binding.source.find(facts)
         if not found or found[0] is None:

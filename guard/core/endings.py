@@ -44,13 +44,14 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
     except Exception as error:  # noqa: BLE001 - what cannot be made safe is withheld, whatever went wrong
         outcome, labels = _withheld(allow.call.valid, key, ran), ("withheld", type(error).__name__)
     value = copy(ran.value) if outcome.status == "done" else None  # a tool may go on changing what it returned
+    redactor = board.context.redactor
     own = row_of(board, index, outcome, outcome.status, key, value)
+    events: tuple[Event, ...] = (audit.ended(key, item.call, outcome, redactor, ran, labels),)
     if key is item.key:
-        rows: tuple[CallRow, ...] = (own,)
-    else:
-        outcome = at(outcome, item.key)
-        rows = (own, row_of(board, index, outcome, "alias"))
-    return Ended(outcome=outcome, rows=rows, events=(audit.ended(key, item.call, outcome, board.context.redactor, ran, labels),))
+        return Ended(outcome=outcome, rows=(own,), events=events)
+    outcome = at(outcome, item.key)  # it stands in the place of an earlier one: its own place has an outcome on record, too
+    events += (audit.delivered(item.key, item.call, outcome, redactor),)
+    return Ended(outcome=outcome, rows=(own, row_of(board, index, outcome, "alias")), events=events)
 
 
 def _withheld(valid: ValidCall, key: CallKey, ran: Executed) -> Outcome:

@@ -197,6 +197,9 @@ class Tool:
     prepare: Callable[[JsonObject], Prepared]
     checks: tuple[Check, ...] = ()
     bindings: tuple[Binding, ...] = ()
+    supplied: tuple[
+        str, ...
+    ] = ()  # fields that the guard itself fills when the tool runs: what the model sends there is discarded
     grounds: tuple[Ground, ...] = ()
     after: tuple[After, ...] = ()
     resources: tuple[ResourceRule, ...] = ()

@@ -171,6 +171,15 @@ def _after(board: Board, index: int, waits: Waits) -> p.Flow[Outcome | ToolCall 
     return (yield from _lapse(board, index, row))
 
 
+def taken_since(board: Board, index: int, valid: ValidCall) -> p.Flow[None]:
+    """The approval was spent since this walk began: somebody took the call, and their outcome is this call's; it is no refusal."""
+    row = row_of(board, index, None, "started", board.keys[index])
+    board.put(index, Waits(row, valid))
+    state = yield from _after(board, index, Waits(row, valid))
+    held = isinstance(state, Outcome) and state.status == "held"  # spent, and taken by nobody
+    board.put(index, Refusal(reason=Reason.APPROVAL_INVALID, note="status consumed") if held else state)
+
+
 def _lapse(board: Board, index: int, row: p.CallRow) -> p.Flow[Outcome]:
     """Write down that a call was lost; what is known of it by then goes back."""
     told, event = in_doubt(row, board.context.redactor, told=board.opened is not None and row.key == board.items[index].key)

@@ -92,7 +92,8 @@ def _compile(entry: Entry, problems: Problems) -> Tool | None:
     if entry.declared is not None or schema.source:  # without a program and a schema nothing is known of the arguments
         check_records(tool, schema, fill, fields.get("resource", entry.item), problems)
     lossless = language.choice(fields.get("coerce"), problems, "coerce", ("lossless",)) == "lossless"
-    tool = replace(tool, prepare=preparer(schema, lossless=lossless, fill=fill))
+    supplied = ("idempotency_key",) if keyed else ()
+    tool = replace(tool, supplied=supplied, prepare=preparer(schema, lossless=lossless, fill=fill))
     warn_identities(tool, entry.item, problems)
     if "schema" not in fields and entry.declared is not None:
         warn_untyped(tool, entry.declared.schema or {}, entry.item, problems)

@@ -55,10 +55,13 @@ class Approvals:
             if approver.principal == approval.requester and approver.tenant == approval.tenant:
                 raise ApprovalError("not_entitled", "the requester may not decide about this call; another person must")
             _not_found(approval.id)
+        store = self._guard.store
         roles = tuple(sorted(self._guard.policy.authorizer.roles(approver)))
-        return self._guard.store.vote(
-            approval.id, status=decision, by=approver.principal, reason=reason, event=event, roles=roles
-        )
+        try:
+            return store.vote(approval.id, status=decision, by=approver.principal, reason=reason, event=event, roles=roles)
+        except ApprovalError:  # decided or expired before: a vote that came too late is on record, too
+            store.record((), (audit.voted(approval, approver, decision, reason, self._guard.redactor, counts=False),))
+            raise
 
     def entitled(self, approval: Approval, approver: Session) -> bool:
         """Whether the policy in force lets this person decide about the approval. Says nothing about its status."""

@@ -1,8 +1,7 @@
-"""Rows: conversations, calls and approvals as columns and back, raw values kept apart from everything else.
+"""Rows: conversations and calls as columns and back, raw values kept apart from everything else.
 
-Raw values go into one payload text each: what the model proposed (its call id and tool name included), the final arguments, the raw result,
-the reason of a vote. The other columns hold ids, digests and what may be shown. Numbers come back as `int` or `Decimal`, whatever they
-were. May not touch a database. Comes before `sqlite`.
+Raw values go into one payload text each: what the model proposed (its call id and tool name included), the final arguments, the raw
+result. The other columns hold ids, digests and what may be shown. Numbers come back as `int` or `Decimal`, whatever they were. May not touch a database. Comes before `approval_rows` and `sqlite`.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from decimal import Decimal
 from functools import wraps
 from typing import Any, TypeAlias, TypeVar
 
-from guard.core.model import Approval, CallKey, Content, ConversationRef, Evidence, Image, Outcome, ToolCall
+from guard.core.model import CallKey, Content, ConversationRef, Evidence, Image, Outcome, ToolCall
 from guard.core.ports import CallRow
 from guard.core.reasons import Reason
 from guard.core.values import Json, encode
 from guard.errors import StoreError
 from guard.stores.chain import storable
 from guard.stores.claims import LEDGER
-from guard.stores.tables import Asked, Home, Talk
+from guard.stores.tables import Home, Talk
 
 Columns: TypeAlias = tuple[Any, ...]
 
@@ -38,7 +37,7 @@ def dump(value: Json) -> str:
 _T = TypeVar("_T")
 
 
-def _whole(read: Callable[..., _T]) -> Callable[..., _T]:
+def whole(read: Callable[..., _T]) -> Callable[..., _T]:
     """Turn whatever `read` stumbles over into a StoreError: what is stored was written by this file, so it was damaged since."""
 
     @wraps(read)
@@ -51,19 +50,19 @@ def _whole(read: Callable[..., _T]) -> Callable[..., _T]:
     return safely
 
 
-@_whole
+@whole
 def load(text: str) -> Json:
     """What `dump` wrote. Raises StoreError where the stored text is damaged."""
     return _decode(text)
 
 
-@_whole
+@whole
 def number(text: str) -> Decimal:
     """A stored Decimal."""
     return Decimal(text)
 
 
-@_whole
+@whole
 def key(text: str, size: int) -> bytes:
     """A stored secret of so many bytes."""
     found = bytes.fromhex(text)
@@ -72,7 +71,14 @@ def key(text: str, size: int) -> bytes:
     return found
 
 
-@_whole
+def _time(value: Any) -> float:
+    """A stored time. A text in its place would be an error wherever two of them are compared."""
+    if not isinstance(value, int | float):
+        raise ValueError("a time of another type")
+    return value
+
+
+@whole
 def talk_row(home: Home, columns: Columns) -> Talk:
     """Counters from the columns of `sql.TALK`."""
     principal, turns, words, run, started, steps, tokens, cost, known, total_tokens, total_cost, total_known = columns
@@ -82,7 +88,7 @@ def talk_row(home: Home, columns: Columns) -> Talk:
         turns=turns,
         words=words,
         run=run,
-        started=started,
+        started=None if started is None else _time(started),
         steps=steps,
         tokens=tokens,
         cost=None if cost is None else Decimal(cost),
@@ -153,7 +159,7 @@ def _outcome_text(outcome: Outcome) -> str:
     return dump([outcome.status, reason, content, outcome.replayed, outcome.approval, *place])
 
 
-@_whole
+@whole
 def call_row(columns: Columns) -> CallRow:
     """A call from the columns of `sql.CALL`."""
     turn, position, branch, name, status, kind, fingerprint, mark, run, again, settled, at, approval, *rest = columns
@@ -176,10 +182,10 @@ def call_row(columns: Columns) -> CallRow:
         run=run,
         repeat=bool(again),
         settled=bool(settled),
-        at=at,
+        at=_time(at),
         effect=effect,
         attempt=attempt,
-        lease=lease,
+        lease=None if lease is None else _time(lease),
         idem=idem,
         executor=executor,
     )
@@ -206,67 +212,3 @@ def _content(stored: Json) -> Content:
     if isinstance(stored, str):
         return stored
     return tuple(block if isinstance(block, str) else Image(data=block[0], media_type=block[1]) for block in stored)
-
-
-_DETAIL = ("tool", "definition", "kind", "origins", "show", "requester", "by", "by_self", "policy", "decided_roles")
-_TUPLES = ("show", "by", "decided_roles")
-
-
-def approval_payload(approval: Approval) -> str:
-    """The raw values of an approval: arguments, the provider's call id, the reason of the vote."""
-    return dump([approval.arguments, approval.call_id, approval.reason])
-
-
-def approval_detail(approval: Approval) -> str:
-    """What of an approval needs no column of its own."""
-    return dump({name: getattr(approval, name) for name in _DETAIL})
-
-
-def approval_columns(asked: Asked, conversation: str, payload: str) -> Columns:
-    """The columns of `sql.OPEN`."""
-    approval = asked.approval
-    return (
-        approval.id,
-        conversation,
-        approval.fingerprint,
-        approval.status,
-        asked.run,
-        asked.decided_run,
-        approval.branch,
-        approval.turn,
-        approval.position,
-        approval.requested_at,
-        approval.expires_at,
-        approval.decided_at,
-        approval.decided_by,
-        approval_detail(approval),
-        payload,
-    )
-
-
-@_whole
-def asked_row(columns: Columns) -> Asked:
-    """An approval from the columns of `sql.ASKED`."""
-    name, fingerprint, status, run, decided_run, branch, turn, position, requested_at, expires_at, *rest = columns
-    decided_at, decided_by, detail, body, tenant, conversation = rest
-    arguments, call_id, reason = load(body)
-    fields: dict[str, Any] = {key: tuple(value) if key in _TUPLES else value for key, value in load(detail).items()}
-    approval = Approval(
-        id=name,
-        fingerprint=fingerprint,
-        status=status,
-        arguments=arguments,
-        tenant=tenant,
-        conversation=conversation,
-        branch=branch,
-        turn=turn,
-        position=position,
-        call_id=call_id,
-        requested_at=requested_at,
-        expires_at=expires_at,
-        decided_by=decided_by,
-        decided_at=decided_at,
-        reason=reason,
-        **fields,
-    )
-    return Asked(approval=approval, run=run, decided_run=decided_run)

@@ -11,7 +11,8 @@ from typing import Any
 
 from guard.core.model import Approval
 from guard.core.values import digest
-from guard.stores import rows, sql
+from guard.stores import approval_rows, rows, sql
+from guard.stores.approvals import is_due
 from guard.stores.tables import Asked, Home, Place, Wanted
 
 
@@ -19,6 +20,11 @@ from guard.stores.tables import Asked, Home, Place, Wanted
 def name_of(home: Home) -> str:
     """The id of a conversation's row: known without asking the database."""
     return digest(*home)[:32]
+
+
+def _still(asked: Asked, wanted: Wanted) -> bool:
+    """Whether what was read is what was looked for: an approval that cannot be read is not pending, whatever stands in its row."""
+    return wanted.status in (None, asked.approval.status) and (wanted.due is None or is_due(asked, wanted.due))
 
 
 class Statements:
@@ -54,19 +60,19 @@ class SqlApprovals(Statements):
     def asked(self, approval_id: str) -> Asked | None:
         """One approval."""
         row = self.one(sql.ASKED, approval_id)
-        return None if row is None else rows.asked_row(row)
+        return None if row is None else approval_rows.asked_row(row)
 
     def alive(self, home: Home, place: Place) -> tuple[Asked, ...]:
         """Live approvals of one call."""
-        return tuple(map(rows.asked_row, self.all(sql.ALIVE, (name_of(home), *place))))
+        return tuple(map(approval_rows.asked_row, self.all(sql.ALIVE, (name_of(home), *place))))
 
     def about(self, home: Home, fingerprint: str) -> tuple[Asked, ...]:
         """Approvals for a fingerprint."""
-        return tuple(map(rows.asked_row, self.all(sql.ABOUT, (name_of(home), fingerprint))))
+        return tuple(map(approval_rows.asked_row, self.all(sql.ABOUT, (name_of(home), fingerprint))))
 
     def asked_in(self, home: Home, run: int) -> tuple[Asked, ...]:
         """Approvals of a run."""
-        return tuple(map(rows.asked_row, self.all(sql.ASKED_IN, (name_of(home), run))))
+        return tuple(map(approval_rows.asked_row, self.all(sql.ASKED_IN, (name_of(home), run))))
 
     def listed(self, wanted: Wanted) -> tuple[Asked, ...]:
         """Approvals that meet every field."""
@@ -77,24 +83,25 @@ class SqlApprovals(Statements):
             "due": wanted.due,
         }
         used = {field: value for field, value in given.items() if value is not None}
-        return tuple(map(rows.asked_row, self.all(sql.listed(tuple(used)), tuple(used.values()))))
+        found = map(approval_rows.asked_row, self.all(sql.listed(tuple(used)), tuple(used.values())))
+        return tuple(asked for asked in found if _still(asked, wanted))
 
     def open(self, asked: Asked) -> None:
         """Add an approval."""
         approval = asked.approval
         name = name_of((approval.tenant, approval.conversation))
         payload = f"approval:{approval.id}"
-        self.run(sql.OPEN, *rows.approval_columns(asked, name, payload))
-        self.payload(payload, "approval", rows.approval_payload(approval))
+        self.run(sql.OPEN, *approval_rows.approval_columns(asked, name, payload))
+        self.payload(payload, "approval", approval_rows.approval_payload(approval))
 
     def close_asked(self, asked: Asked) -> None:
         """Keep a new status."""
         approval = asked.approval
-        detail = rows.approval_detail(approval)
+        detail = approval_rows.approval_detail(approval)
         self.run(
             sql.CLOSE_ASKED, approval.status, asked.decided_run, approval.decided_at, approval.decided_by, detail, approval.id
         )
-        self.payload(f"approval:{approval.id}", "approval", rows.approval_payload(approval))
+        self.payload(f"approval:{approval.id}", "approval", approval_rows.approval_payload(approval))
 
     def vote(self, approval: Approval) -> None:
         """Add a vote."""
