@@ -40,9 +40,10 @@ def settling(chat: Chat, history: Sequence[JsonObject] = ()) -> p.Flow[list[Json
         walked = yield from settle_calls(waiting, chat.context())
         ready |= {row.key: outcome for row, outcome in zip(waiting, walked.outcomes, strict=True) if outcome.status != "held"}
     yield from offering(chat)
-    if not ready:
+    gone = yield from p.ask(Consult(question=lambda store: _gone(chat, store, history)))
+    if not ready and not gone:
         return []
-    told = [ready[row.key] for row in rows if row.key in ready]
+    told = [*(ready[row.key] for row in rows if row.key in ready), *gone]
     rows_now = yield from p.ask(Consult(question=lambda store: store.rows(chat.ref)))
     marked = tuple(replace(row, settled=True) for row in rows_now if row.key in ready and not row.settled)
     if marked:
@@ -56,6 +57,17 @@ def _untold(history: Sequence[JsonObject]) -> frozenset[str]:
     held = {found for text in texts if Reason.HELD_FOR_APPROVAL in text for found in _APPROVAL.findall(text)}
     told = {found for text in texts if FOLLOW_UP[:40] in text for found in _FOLLOWED.findall(text)}
     return frozenset(held - told)
+
+
+def _gone(chat: Chat, store: p.Store, history: Sequence[JsonObject]) -> list[Outcome]:
+    """For each approval that a history waits for and this conversation knows nothing of: nothing will follow, so that nobody waits for ever."""
+    found: list[Outcome] = []
+    for name in sorted(_untold(history)):
+        approval = store.approval(name)
+        if approval is None or (approval.tenant, approval.conversation) != (chat.ref.tenant, chat.ref.conversation):
+            call = ToolCall("of a lost record", "a held call")
+            found.append(unknown(call, CallKey(chat.ref, 0, 0), None, "No more will be known here about its approval.", name))
+    return found
 
 
 def _branch(chat: Chat, store: p.Store) -> list[p.CallRow]:
