@@ -6,6 +6,7 @@ belongs to and how the head of a chain is read are left to `sqlite` and `postgre
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -89,6 +90,9 @@ class SqlTables(SqlApprovals):
 
     # calls
 
+    def foresee(self, calls: Sequence[CallRow], *, claim: bool = False) -> None:
+        """Asking one thing after the other costs nothing in a file."""
+
     def row(self, home: Home, place: Place) -> CallRow | None:
         """One call."""
         found = self.one(sql.CALL, name_of(home), *place)
@@ -127,11 +131,11 @@ class SqlTables(SqlApprovals):
         """Take the call."""
         key = row.key
         name = name_of((key.ref.tenant, key.ref.conversation))
-        return self.run(sql.CLAIM, name, key.turn, key.position, row.fingerprint, approval, self.now) == 1
+        return self.changed(sql.CLAIM, name, key.turn, key.position, row.fingerprint, approval, self.now) == 1
 
     def renew(self, home: Home, place: Place, mine: tuple[int, str], until: float) -> bool:
         """Move the end of a lease."""
-        return self.run(sql.RENEW, until, name_of(home), *place, *mine) == 1
+        return self.changed(sql.RENEW, until, name_of(home), *place, *mine) == 1
 
     def doubtful(self, tenant: str | None) -> tuple[CallRow, ...]:
         """Started and unknown actions."""
@@ -205,9 +209,9 @@ class SqlTables(SqlApprovals):
         own, body = write(event, 0, seq, prev, self.stamps.stamp(self.now))
         self.run(sql.APPEND, 0, seq, prev, own, body)
 
-    def audit(self, after: int, limit: int | None) -> tuple[Sealed, ...]:
+    def audit(self, chain: int, after: int, limit: int | None) -> tuple[Sealed, ...]:
         """Records in order."""
-        found = self.all(sql.AUDIT, (0, max(after, 0), _ALL if limit is None else max(limit, 0)))
+        found = self.all(sql.AUDIT, (chain, max(after, 0), _ALL if limit is None else max(limit, 0)))
         return tuple(Sealed(chain=c, seq=s, prev=p, hash=h, body=b) for c, s, p, h, b in found)
 
 
