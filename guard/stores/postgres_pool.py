@@ -27,6 +27,7 @@ from guard.stores.postgres_wire import Wire
 
 T = TypeVar("T")
 _open: weakref.WeakSet[Pool] = weakref.WeakSet()
+_inherited: list[Wire] = []  # of the process that this one was forked from
 
 CONFIGURE: Final = (
     "SELECT set_config('statement_timeout', ?, false), set_config('lock_timeout', ?, false),"
@@ -179,7 +180,8 @@ class Pool:
         self.forget()
 
     def forked(self) -> None:
-        """Begin anew in a child: the connections are the parent's, and psycopg does not close what another process opened."""
+        """Begin anew in a child: the connections are the parent's, which would lose them if a child closed them."""
+        _inherited.extend(self._idle)
         self._idle, self._busy, self._freed = deque(), {}, SimpleQueue()
 
 

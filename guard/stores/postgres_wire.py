@@ -10,6 +10,7 @@ threads at once. Knows no table. Comes after `postgres_errors`, before `postgres
 from __future__ import annotations
 
 import hashlib
+import os
 import select
 import time
 from collections.abc import Callable, Sequence
@@ -121,10 +122,11 @@ class Wire:
     """One connection. `patience` is how many seconds an answer may take, whatever the server promised."""
 
     def __init__(self, connection: psycopg.Connection[Any], *, patience: float) -> None:
+        self._process = os.getpid()
+        self._connection = connection
         self.stamps = Stamps()
         self.fresh = False  # whether nothing was answered on it since it was handed out once more
         self.ending = False  # a COMMIT was sent whose answer has not come
-        self._connection = connection
         self._conn = connection.pgconn
         self._patience = patience
         self._prepared: set[bytes] = set()
@@ -248,3 +250,7 @@ class Wire:
     def close(self) -> None:
         """Give the connection up; an open transaction is undone by the server."""
         self._connection.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_connection", None) is not None and self._process == os.getpid():  # an interrupt may have come before it was given back
+            self._connection.close()
