@@ -146,7 +146,9 @@ def prepared(store: Store) -> None:
     vote(store, "a2")
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a connection that was interrupted while it was made
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # a connection that was interrupted while it was made
 @pytest.mark.parametrize(
     ("way", "again"), [*((way, 0) for way in WAYS), ("record", 1), ("rows", 1)], ids=[*WAYS, "record-twice", "rows-twice"]
 )

@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
+from types import ModuleType
 
 from guard.core.ports import Store
 from guard.errors import StoreError
@@ -39,14 +40,20 @@ def _sqlite(rest: str, clock: Clock | None) -> Store:
     return sqlite_store(path, clock=clock or time.time)
 
 
-def _postgres(scheme: str, rest: str, clock: Clock | None) -> Store:
+def needs_postgres() -> ModuleType:
+    """The module of the PostgreSQL store. Raises StoreError, with what to install, where psycopg is missing."""
     try:
-        from guard.stores.postgres import postgres_store  # noqa: PLC0415 - needs an extra
+        from guard.stores import postgres  # noqa: PLC0415 - needs an extra
     except ImportError as error:
-        if (error.name or "").partition(".")[0] != "psycopg":
+        if (error.name or "").partition(".")[0] not in {"psycopg", "psycopg_binary", ""}:
             raise
         raise StoreError("postgresql:// needs one more package: pip install 'guard-middleware[postgres]'") from error
-    return postgres_store(f"{scheme}://{rest}", clock=clock)
+    return postgres
+
+
+def _postgres(scheme: str, rest: str, clock: Clock | None) -> Store:
+    store: Store = needs_postgres().postgres_store(f"{scheme}://{rest}", clock=clock)
+    return store
 
 
 SCHEMES: dict[str, Callable[[str, Clock | None], Store]] = {

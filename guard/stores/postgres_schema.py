@@ -22,9 +22,7 @@ def version(wire: Wire) -> int:
     read = wire.execute(schema.READ_VERSION).fetchone()
     found = 0 if read is None or read[0] is None else int(read[0])
     if found > schema.VERSION:
-        raise StoreError(
-            f"the database is of version {found}, newer than this program's {schema.VERSION}; update the program", code="version"
-        )
+        raise StoreError(schema.newer(found), code="version")
     return found
 
 

@@ -252,5 +252,7 @@ class Wire:
         self._connection.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_connection", None) is not None and self._process == os.getpid():  # an interrupt may have come before it was given back
+        if (
+            getattr(self, "_connection", None) is not None and self._process == os.getpid()
+        ):  # an interrupt may have come before it was given back
             self._connection.close()
