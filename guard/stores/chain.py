@@ -61,15 +61,21 @@ def write(event: Event, chain: int, seq: int, prev: str, stamp: tuple[str, str])
 
     Raises ValueError when the event lacks `kind` or holds a field that the store writes, StoreError when it is not JSON.
     """
-    text = event if isinstance(event, str) else _members(event)
-    ts, name = stamp
-    body = f'{{"v":1,"id":"{name}","ts":"{ts}","chain":{chain},"seq":{seq},{text}}}'
+    before, behind = around(event, chain, stamp)
+    body = f"{before}{seq}{behind}"
     try:
         data = body.encode()
     except UnicodeEncodeError:
         body = storable(body)
         data = body.encode()
     return _hash(chain, seq, prev, data), body
+
+
+def around(event: Event, chain: int, stamp: tuple[str, str]) -> tuple[str, str]:
+    """What stands in a body before and behind its number, for a database that seals by itself. Raises as `write` does."""
+    text = event if isinstance(event, str) else _members(event)
+    ts, name = stamp
+    return f'{{"v":1,"id":"{name}","ts":"{ts}","chain":{chain},"seq":', f",{text}}}"
 
 
 def _members(event: dict[str, Any]) -> str:

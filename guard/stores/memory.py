@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from secrets import token_bytes
@@ -190,6 +190,9 @@ class MemoryTables(MemoryDoubts):
     def budget(self, charge: Charge) -> Budget:
         """Scope and name."""
         return charge.scope, charge.name
+
+    def expect(self, budgets: Collection[Budget]) -> None:
+        """Nobody else is at the totals."""
 
     def total(self, budget: Budget) -> Decimal:
         """What is drawn in all."""

@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from guard.errors import StoreError
 from guard.stores import postgres_schema, postgres_sql
@@ -58,7 +59,7 @@ class PostgresBackend:
         """A transaction that may write: tried again where it was in somebody's way, durable when it returns."""
         for number in range(TRIES):
             try:
-                answer, wake = self._run(lambda wire, number=number: self._written(wire, work, sure=number > 0))  # type: ignore[misc]
+                answer, wake = self._run(partial(self._written, work, number > 0))
             except AgainError:
                 time.sleep(random.random() * _LONGEST_REST * (number + 1) / TRIES)  # noqa: S311 - only to part those who collided
                 continue
@@ -67,7 +68,7 @@ class PostgresBackend:
             return answer
         raise StoreError("the database failed: several writers were in each other's way, time and again", code="deadlock")
 
-    def _written(self, wire: Wire, work: Callable[[Tables], T], *, sure: bool) -> tuple[T, bool]:
+    def _written(self, work: Callable[[Tables], T], sure: bool, wire: Wire) -> tuple[T, bool]:  # noqa: FBT001 - bound, then called
         try:
             wire.execute(postgres_sql.BEGIN_WRITE)
             tables = Writing(wire, self.clock() if self._given else None, sure=sure)

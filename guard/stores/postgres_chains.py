@@ -1,7 +1,7 @@
 """Which chain an audit record belongs to, and how the records of a transaction are sealed at its very end.
 
-A chain's head is a row that is locked last, in the order of the chains, once for all records of the transaction; from then on nothing but the
-COMMIT is waited for. Comes after `postgres_wire` and `chain`, before `postgres_tables`.
+The server seals: it locks the row that is a chain's head, computes the hash and writes the record in one statement, and the COMMIT is behind it
+already. So nobody waits for a program while a head is locked. Chains are locked in order. Comes after `postgres_wire` and `chain`, before `postgres_tables`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import Final
 
 from guard.core.ports import Event
 from guard.core.values import encode
-from guard.errors import StoreError
-from guard.stores import postgres_sql, sql
-from guard.stores.chain import write
+from guard.stores import postgres_sql
+from guard.stores.chain import around, storable
 from guard.stores.postgres_wire import Wire
 
 _TEXT: Final = r'("(?:[^"\\]|\\.)*")'
@@ -41,19 +40,8 @@ def _chain(tenant: str, conversation: str) -> int:
 
 
 def seal(wire: Wire, events: Iterable[Event], now: float) -> None:
-    """Lock the heads, and queue the records behind them. Raises what `write` raises, before anything is queued for that record."""
-    by_chain: dict[int, list[Event]] = {}
-    for event in events:
-        by_chain.setdefault(chain_of(event), []).append(event)
-    heads = [(chain, wire.execute(postgres_sql.HEAD, (chain,))) for chain in sorted(by_chain)]
-    for chain, reply in heads:
-        head = reply.fetchone()
-        if head is None:
-            raise StoreError("a chain of the audit has no head: the database is damaged", code="damaged")
-        seq, prev = head
-        for event in by_chain[chain]:
-            seq += 1
-            own, body = write(event, chain, seq, prev, wire.stamps.stamp(now))
-            wire.execute(sql.APPEND, (chain, seq, prev, own, body))
-            prev = own
-        wire.execute(postgres_sql.MOVE_HEAD, (seq, prev, chain))
+    """Queue the records, those of one chain in their order and chains in theirs. Raises as `write` does."""
+    placed = sorted(((chain_of(event), event) for event in events), key=lambda pair: pair[0])
+    written = [(chain, *around(event, chain, wire.stamps.stamp(now))) for chain, event in placed]
+    for chain, before, behind in written:
+        wire.execute(postgres_sql.SEAL, (chain, before, storable(behind)))

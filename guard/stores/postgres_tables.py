@@ -7,20 +7,22 @@ and `postgres_chains`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 from guard.core.model import Approval, ConversationRef
 from guard.core.ports import CallRow, Event
 from guard.errors import StoreError
 from guard.stores import postgres_sql, rows, sql
-from guard.stores.claims import OPEN_ENDED
 from guard.stores.postgres_chains import seal
 from guard.stores.postgres_wire import Reply, Wire
 from guard.stores.sql_approvals import given, name_of
 from guard.stores.sql_tables import SqlTables
 from guard.stores.tables import ZERO, Asked, Budget, Home, Place, Talk, Wanted
+
+Part: TypeAlias = tuple[Reply, int, int | None]
+"""Some columns of the one row of a reply."""
 
 
 class AgainError(Exception):
@@ -50,7 +52,7 @@ class Reading(SqlTables):
         """The base sets what is known later here."""
 
     def _start(self) -> Reply:
-        """The server's time, and how it commits."""
+        """The server's time, and how it commits. Asked for at the first need: after waiting for a lock, where there is one."""
         if self._started is None:
             self._started = self.connection.execute(postgres_sql.START)
         return self._started
@@ -69,37 +71,35 @@ class Writing(Reading):
         self._sure = sure
         self._locked: dict[str, Reply] = {}
         self._saved: set[str] = set()
-        self._foreseen: dict[tuple[Any, ...], Reply] = {}
-        self._claims: list[Reply] = []
+        self._foreseen: dict[tuple[Any, ...], Part] = {}
         self._events: list[Event] = []
 
     def finish(self) -> None:
-        """Seal the records and commit. Raises AgainError where a claim was lost after all."""
-        started = self._start()
-        if self._events:
-            seal(self.connection, self._events, self.now)
-        if any(reply.rowcount != 1 for reply in self._claims):
-            raise AgainError
-        how = started.first()
+        """Seal the records and commit, in one round trip."""
+        how = self._start().first()
         if how is None or how[1] == "off":
             raise StoreError("the database does not keep to synchronous_commit = on")
+        if self._events:
+            seal(self.connection, self._events, self.now)
         self.connection.commit()
 
     def one(self, statement: str, *values: Any) -> Any:
         """The first row, or None; fetched before where it was foreseen."""
-        reply = self._foreseen.pop((statement, *values), None)
-        return (self.connection.execute(statement, values) if reply is None else reply).fetchone()
+        part = self._foreseen.pop((statement, *values), None)
+        if part is None:
+            return self.connection.execute(statement, values).fetchone()
+        reply, begin, end = part
+        found = (reply.first() or ())[begin:end]
+        return None if not found or (found[0] is None and statement != sql.EPOCH) else found
 
-    def _foresee(self, statement: str, *values: Any) -> None:
-        self._foreseen[statement, *values] = self.connection.execute(statement, values)
-
-    def _lock(self, home: Home) -> Reply:
-        """The conversation's row, locked from here on."""
+    def _lock(self, home: Home, *, start: bool = True) -> Reply:
+        """The conversation's row, locked from here on; then, where it is not asked otherwise, the time."""
         name = name_of(home)
         reply = self._locked.get(name)
         if reply is None:
             reply = self._locked[name] = self.connection.execute(postgres_sql.LOCK, (name,))
-            self._start()  # behind the lock: the time after waiting for it
+            if start:
+                self._start()
         return reply
 
     # conversations
@@ -137,24 +137,30 @@ class Writing(Reading):
         for row in calls:
             home = (row.key.ref.tenant, row.key.ref.conversation)
             place = (name_of(home), row.key.turn, row.key.position)
-            self._lock(home)
-            self._foresee(sql.CALL, *place)
+            self._lock(home, start=not claim)
+            self._foreseen[sql.CALL, *place] = self.connection.execute(sql.CALL, place), 0, None
             if claim:
-                self._foresee(sql.EPOCH)
-                self._foresee(sql.CLAIMED, *place)
-                self._foresee_twins(name_of(home), row)
+                self._foresee_claim(place, row)
 
-    def _foresee_twins(self, name: str, row: CallRow) -> None:
-        if row.mark:
-            for status in OPEN_ENDED:
-                self._foresee(sql.ALIKE, name, row.mark, status)
-            if not row.repeat:
-                self._foresee(sql.ALIKE_IN_RUN, name, row.mark, "done", row.run)
+    def _foresee_claim(self, place: tuple[str, int, int], row: CallRow) -> None:
+        name, *at = place
+        reply = self.connection.execute(postgres_sql.CLAIMABLE, (*at, name, row.mark, row.run))
+        self._started = self._started or reply
+        parts = {
+            (sql.EPOCH,): (2, 3),
+            (sql.CLAIMED, *place): (3, 4),
+            (sql.ALIKE, name, row.mark, "started"): (4, 6),
+            (sql.ALIKE, name, row.mark, "unknown"): (6, 8),
+            (sql.ALIKE_IN_RUN, name, row.mark, "done", row.run): (8, 10),
+        }
+        self._foreseen.update({key: (reply, *span) for key, span in parts.items()})
 
     def _forget(self, name: str, place: Place) -> None:
         """What was foreseen is no longer so: this call is written."""
-        kept = {key: reply for key, reply in self._foreseen.items() if key[0] is sql.CALL and key[1:] != (name, *place)}
-        self._foreseen = kept
+        stale = (sql.CLAIMED, sql.ALIKE, sql.ALIKE_IN_RUN)
+        gone = [key for key in self._foreseen if key[0] in stale or key == (sql.CALL, name, *place)]
+        for key in gone:
+            del self._foreseen[key]
 
     def row(self, home: Home, place: Place) -> CallRow | None:
         """One call."""
@@ -167,13 +173,12 @@ class Writing(Reading):
         super().put(row)
 
     def claim(self, row: CallRow, approval: str | None) -> bool:
-        """Take the call. It was seen to be free under its conversation's lock, so the answer is looked at before the COMMIT only."""
+        """Take the call. It was seen to be free under its conversation's lock; were it not so, the transaction would fail and look again."""
         if self._sure:
             return super().claim(row, approval)
         key = row.key
         name = name_of((key.ref.tenant, key.ref.conversation))
-        values = (name, key.turn, key.position, row.fingerprint, approval, self.now)
-        self._claims.append(self.connection.execute(sql.CLAIM, values))
+        self.run(postgres_sql.CLAIM, name, key.turn, key.position, row.fingerprint, approval, self.now)
         return True
 
     def renew(self, home: Home, place: Place, mine: tuple[int, str], until: float) -> bool:
@@ -196,12 +201,15 @@ class Writing(Reading):
 
     # budgets
 
+    def expect(self, budgets: Collection[Budget]) -> None:
+        """Lock totals, always in the same order, in one round trip."""
+        for budget in sorted(budgets, key=str):
+            self.run(postgres_sql.NEW_TOTAL, budget)
+            self._foreseen[postgres_sql.TOTAL, budget] = self.connection.execute(postgres_sql.TOTAL, (budget,)), 0, None
+
     def total(self, budget: Budget) -> Decimal:
         """What is drawn in all; it stays so until the transaction ends."""
         found = self.one(postgres_sql.TOTAL, budget)
-        if found is None:
-            self.run(postgres_sql.NEW_TOTAL, budget)
-            found = self.one(postgres_sql.TOTAL, budget)
         return ZERO if found is None else rows.number(found[0])
 
     # approvals

@@ -39,16 +39,17 @@ def _statement(text: str) -> tuple[bytes, bytes]:
 
 
 def _given(value: Any) -> bytes | None:
-    """A value as the text that PostgreSQL reads. Raises StoreError for text that it cannot hold."""
+    """A value as the text that PostgreSQL reads. Raises StoreError for text that it cannot hold: libpq would cut it at a zero byte."""
+    if value.__class__ is str:
+        try:
+            text: bytes = value.encode()
+        except UnicodeEncodeError:
+            text = b"\0"
+        if b"\0" in text:
+            raise StoreError("a value cannot be stored as text")
+        return text
     if value is None:
         return None
-    if isinstance(value, str):
-        if "\0" in value:  # libpq would cut the text off there
-            raise StoreError("a value cannot be stored as text")
-        try:
-            return value.encode()
-        except UnicodeEncodeError:
-            raise StoreError("a value cannot be stored as text") from None
     return repr(value).encode() if isinstance(value, float) else b"%d" % value
 
 
@@ -61,12 +62,13 @@ def _reader(kind: int) -> Callable[[bytes], Any]:
 class Reply:
     """The answer to one statement, fetched when it is asked for."""
 
-    __slots__ = ("_next", "_result", "_wire")
+    __slots__ = ("_first", "_next", "_result", "_wire")
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
         self._result: pq.abc.PGresult | None = None
         self._next = 0
+        self._first: tuple[Any, ...] | None = None
 
     def take(self, result: pq.abc.PGresult) -> None:
         """Keep what came."""
@@ -84,8 +86,10 @@ class Reply:
 
     def first(self) -> tuple[Any, ...] | None:
         """The first row, or None; as often as one likes."""
-        result = self._found()
-        return self._row(result, 0, self._readers(result)) if result.ntuples else None
+        if self._first is None:
+            result = self._found()
+            self._first = self._row(result, 0, self._readers(result)) if result.ntuples else None
+        return self._first
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """The next row, or None."""
@@ -116,6 +120,14 @@ class Reply:
     def _row(result: pq.abc.PGresult, number: int, readers: Sequence[Callable[[bytes], Any]]) -> tuple[Any, ...]:
         values = [result.get_value(number, column) for column in range(len(readers))]
         return tuple(None if value is None else read(value) for value, read in zip(values, readers, strict=True))
+
+
+def _failure(result: pq.abc.PGresult | None) -> FailedError | None:
+    """Why there is no good answer; None for a statement behind the one that failed."""
+    if result is not None and result.status == pq.ExecStatus.PIPELINE_ABORTED:
+        return None
+    state = None if result is None else result.error_field(pq.DiagnosticField.SQLSTATE)
+    return FailedError((state or b"").decode())
 
 
 class Wire:
@@ -156,9 +168,15 @@ class Wire:
         failed: FailedError | None = None
         for entry in pending:
             result = self._result(until)
-            while self._result(until) is not None:
-                pass
-            failed = failed or self._taken(entry, result)
+            if result is not None and result.status in _GOOD:
+                if isinstance(entry, Reply):
+                    entry.take(result)
+                else:
+                    self._prepared.add(entry)
+            else:
+                failed = failed or _failure(result)
+            if result is not None:
+                self._conn.get_result()  # None: the end of this answer
         self._result(until)  # the sync itself
         self.fresh = self.fresh and failed is not None and failed.lost
         if failed is not None:
@@ -181,18 +199,6 @@ class Wire:
         except FailedError:
             pass
         return self._conn.transaction_status == pq.TransactionStatus.IDLE
-
-    def _taken(self, entry: Reply | bytes, result: pq.abc.PGresult | None) -> FailedError | None:
-        if result is None or result.status not in _GOOD:
-            if result is not None and result.status == pq.ExecStatus.PIPELINE_ABORTED:
-                return None  # the statement that failed came before
-            state = None if result is None else result.error_field(pq.DiagnosticField.SQLSTATE)
-            return FailedError((state or b"").decode())
-        if isinstance(entry, bytes):
-            self._prepared.add(entry)
-        else:
-            entry.take(result)
-        return None
 
     def _result(self, until: float) -> pq.abc.PGresult | None:
         try:

@@ -6,7 +6,7 @@ belongs to and how the head of a chain is read are left to `sqlite` and `postgre
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -169,6 +169,9 @@ class SqlTables(SqlApprovals):
     def budget(self, charge: Charge) -> Budget:
         """A digest: a scope may name the value that a sum is counted per."""
         return digest(charge.scope, charge.name)
+
+    def expect(self, budgets: Collection[Budget]) -> None:
+        """Nobody else is at the totals."""
 
     def total(self, budget: Budget) -> Decimal:
         """What is drawn in all."""

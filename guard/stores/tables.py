@@ -6,7 +6,7 @@ and `claims`. No rule lives here. Comes after the ports and before every impleme
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Underflow
 from typing import Protocol, TypeAlias, TypeVar
@@ -179,6 +179,9 @@ class Tables(Protocol):
     # budgets
     def budget(self, charge: Charge) -> Budget:
         """The name of a charge's budget in these tables."""
+
+    def expect(self, budgets: Collection[Budget]) -> None:
+        """These totals are asked for next. A hint: whoever locks them does so in one order."""
 
     def total(self, budget: Budget) -> Decimal:
         """What is drawn on a budget in all."""
