@@ -47,9 +47,9 @@ def a_store(kind: str, folder: Path, clock: Clock) -> Iterator[Store]:
 
 
 def records(store: Store) -> list[Sealed]:
-    """Every record of every chain, in the order in which they were written by one writer."""
+    """Every record of every chain: by time, and as they stand in their chain where that is the same."""
     found = [record for chain in range(store.chains) for record in store.audit(chain=chain)]
-    return found if store.chains == 1 else sorted(found, key=lambda record: json.loads(record.body)["id"])
+    return found if store.chains == 1 else sorted(found, key=lambda record: str(json.loads(record.body)["ts"]))
 
 
 class Clock:

@@ -58,9 +58,9 @@ def table_lines(found: Sequence[Entry], *, indent: str = "") -> list[str]:
 
 def _row(entry: Entry) -> list[Json]:
     if not entry.body:
-        return [entry.sealed.seq, "", "(cannot be read)", "", "", "", ""]
+        return [_number(entry), "", "(cannot be read)", "", "", "", ""]
     return [
-        entry.sealed.seq,
+        _number(entry),
         entry.at("ts"),
         entry.at("kind"),
         entry.at("tool", "name"),
@@ -68,6 +68,12 @@ def _row(entry: Entry) -> list[Json]:
         _code(entry),
         _who(entry),
     ]
+
+
+def _number(entry: Entry) -> Json:
+    """The number of a record, with that of its chain where there are several."""
+    sealed = entry.sealed
+    return f"{sealed.chain}:{sealed.seq}" if sealed.chain else sealed.seq
 
 
 def _code(entry: Entry) -> str | None:

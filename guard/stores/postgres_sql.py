@@ -17,14 +17,13 @@ _TWIN = (
     " LEFT JOIN LATERAL (SELECT turn, position FROM calls WHERE conversation = k.c AND mark = k.m AND mark <> '' AND status = {}"
     " ORDER BY turn DESC, position DESC LIMIT 1) {} ON true"
 )
-CLAIMABLE = (
+_TWINS = _TWIN.format("'started'", "s") + _TWIN.format("'unknown'", "u") + _TWIN.format("'done' AND run = ?", "d")
+_CLAIMABLE = (
     "SELECT extract(epoch FROM clock_timestamp())::float8, current_setting('synchronous_commit'), (SELECT MAX(number) FROM epochs),"
     " (SELECT 1 FROM claims WHERE conversation = k.c AND turn = ? AND position = ?),"
-    " s.turn, s.position, u.turn, u.position, d.turn, d.position FROM (SELECT ?::text AS c, ?::text AS m) k"
-    + _TWIN.format("'started'", "s")
-    + _TWIN.format("'unknown'", "u")
-    + _TWIN.format("'done' AND run = ?", "d")
+    " s.turn, s.position, u.turn, u.position, d.turn, d.position FROM (SELECT ?::text AS c, ?::text AS m) k{}"
 )
+CLAIMABLE = _CLAIMABLE.format(_TWINS)
 """Everything about a claim but its row: `START`, the epoch, whether it was taken, and its twins; see `Writing.foresee`."""
 
 LOCK = sql.TALK + " FOR UPDATE"
