@@ -26,6 +26,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
@@ -35,11 +36,14 @@ sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent)]
 
 import postgres_kit  # noqa: E402 - behind the path to it
 import psycopg  # noqa: E402 - behind the path to it
-from stores_kit import REF, claim, event, key  # noqa: E402 - behind the path to it
+from stores_kit import REF, key  # noqa: E402 - behind the path to it
+from stores_kit import row as row_of  # noqa: E402
 
+from guard.core.model import ConversationRef  # noqa: E402 - behind the path to it
 from guard.core.ports import Claim, Store, Won  # noqa: E402 - behind the path to it
 from guard.stores import open_store  # noqa: E402 - behind the path to it
 
+TAKEN = row_of("started")
 WORKERS = (1, 2, 4, 8, 16)
 BODY = "x" * 700
 PAD = "x" * 480  # so that the sealed record has about 700 bytes, as a real one
@@ -48,9 +52,15 @@ TABLE = "CREATE TABLE bare (id {serial}, body TEXT NOT NULL)"
 
 def command(worker: int, number: int) -> Claim:
     """A claim that nobody made before."""
-    ref = replace(REF, conversation=f"bench-{worker}")
-    told = event("call.begin", conversation=ref.conversation, turn=number, position=0, pad=PAD)
-    return replace(claim(key(number, ref=ref), fingerprint=f"f{number}", mark=f"m{number}"), event=told)
+    taken = replace(TAKEN, key=key(number, ref=who(worker)), fingerprint=f"f{number}", mark=f"m{number}")
+    head = f'"kind":"call.begin","tenant":"acme","conversation":"bench-{worker}","turn":{number},"position":0'
+    return Claim(row=taken, approval=None, event=f'{head},"pad":"{PAD}"')
+
+
+@cache
+def who(worker: int) -> ConversationRef:
+    """The conversation of a worker."""
+    return replace(REF, conversation=f"bench-{worker}")
 
 
 def until(stop: float, work: Callable[[int], object]) -> int:
