@@ -24,7 +24,13 @@ into ~/.pgpass or PGPASSWORD rather than into the URL."""
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the group to the parser."""
-    parser = commands.add_parser("serve", help="prepare what programs share", description="Run or prepare what programs share.")
+    parser = commands.add_parser(
+        "serve",
+        help="prepare what programs share",
+        description="Run or prepare what programs share.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     for verb in VERBS:
         verb(verbs)
