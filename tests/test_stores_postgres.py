@@ -170,12 +170,14 @@ def test_four_processes_race_for_calls_budget_and_approval(store: Store, url: st
 def test_forked_children_use_connections_of_their_own(store: Store) -> None:
     """A child that writes and ends in the ordinary way takes nothing from its parent, who goes on with its connection."""
     store.record([], [event("parent")])
+    store.wait(0.05)
     children = []
     for _ in range(3):
         child = os.fork()
         if child == 0:
             try:
                 store.record([], [event("child")])
+                store.wait(0.05)
                 store.close()
                 os._exit(0)
             except BaseException:
@@ -184,6 +186,7 @@ def test_forked_children_use_connections_of_their_own(store: Store) -> None:
     before = connections(store)
     assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0, 0]
     store.record([], [event("parent")])
+    assert store._tables.listener._connection.execute("SELECT 1").fetchone() == (1,)
     assert before <= connections(store)
     assert Counter(kinds(store)) == {"parent": 2, "child": 3}
 

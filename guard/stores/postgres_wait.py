@@ -6,6 +6,7 @@ wrong here is only a longer wait. Comes after `postgres_pool`, before `postgres`
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from threading import Condition
@@ -18,6 +19,7 @@ from guard.stores import postgres_sql
 from guard.stores.postgres_pool import Limits, connect
 
 _LONGEST = 1.0  # seconds that one look at the connection takes, so that `close` need not wait for long
+_inherited: list[psycopg.Connection[Any]] = []  # of the process that this one was forked from
 
 
 class Listener:
@@ -25,19 +27,28 @@ class Listener:
 
     def __init__(self, url: str, limits: Limits) -> None:
         self._url, self._limits = url, limits
-        self.forked()
-
-    def forked(self) -> None:
-        """Begin anew in a child: the connection is the parent's."""
-        self._state = Condition()
+        self._closed = False
         self._connection: psycopg.Connection[Any] | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._state = Condition()
         self._listening = False  # whether a thread is at the connection
         self._heard = 0
-        self._closed = False
+
+    def _forked(self) -> None:
+        """Begin anew in a child: the connection is the parent's, which would lose it if the child closed it."""
+        if self._connection is not None:
+            _inherited.append(self._connection)
+        self._connection = None
+        self._begin()
 
     def wait(self, seconds: float) -> None:
         """Come back when a notice came since the last wait, or after so many seconds, or when the listener is closed."""
         until = time.monotonic() + seconds
+        if self._process != os.getpid():
+            self._forked()
         with self._state:
             heard = self._heard
         while time.monotonic() < until:
@@ -79,6 +90,8 @@ class Listener:
 
     def close(self) -> None:
         """Stop listening; those who wait come back within a second."""
+        if self._process != os.getpid():
+            self._forked()
         with self._state:
             self._closed = True
             self._state.notify_all()
