@@ -50,7 +50,13 @@ def load(folder: Path, die: Callable[[str, str], None] = lambda name, when: None
         return run
 
     (folder / "tools.yaml").write_text(POLICY)
-    return Guard.load(folder, tools={name: tool(name) for name in TOOLS}, store=f"sqlite:///{folder / 'guard.db'}")
+    return Guard.load(folder, tools={name: tool(name) for name in TOOLS}, store=where(folder))
+
+
+def where(folder: Path) -> str:
+    """The store of this folder: a file, or what its file `store` names."""
+    named = folder / "store"
+    return named.read_text() if named.exists() else f"sqlite:///{folder / 'guard.db'}"
 
 
 def reply(wire: str) -> dict[str, Any]:

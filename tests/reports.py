@@ -19,12 +19,12 @@ from typing import Any
 
 import pytest
 from provider_rules import check_anthropic, check_openai
-from stores_kit import Clock
+from stores_kit import Clock, records
 from wire_helpers import answers, message
 
 from guard import Guard, Outcome, PolicyWarning, Session, Turn
 from guard.runner import Conversation
-from guard.stores.chain import verify
+from guard.stores.chain import verify_store
 
 BOTH = pytest.mark.parametrize("wire", ["openai-chat", "anthropic"])
 """Every report of a failure that may happen on any wire is tried on each."""
@@ -125,7 +125,7 @@ class Desk:
 
     def audit(self, kind: str | None = None, **fields: Any) -> list[dict[str, Any]]:
         """Audit records, oldest first, of one kind and with these fields if given."""
-        events = [json.loads(record.body) for record in self.guard.store.audit()]
+        events = [json.loads(record.body) for record in records(self.guard.store)]
         return [
             event
             for event in events
@@ -138,7 +138,7 @@ class Desk:
 
     def everything(self) -> str:
         """The history and the audit as one text, for what may stand nowhere."""
-        return json.dumps(self.history, ensure_ascii=False) + "".join(record.body for record in self.guard.store.audit())
+        return json.dumps(self.history, ensure_ascii=False) + "".join(record.body for record in records(self.guard.store))
 
     # -- what always holds -------------------------------------------------------------------------------------------------
 
@@ -152,11 +152,7 @@ class Desk:
     def closed(self) -> None:
         """Each call has its proposal, decision and outcome on record, nothing ran before its decision, and the chain holds."""
         assert not self.refused_early, f"ran before a decision: {self.refused_early}"
-        records = self.guard.store.audit()
-        chains: dict[int, list[Any]] = {}
-        for record in records:
-            chains.setdefault(record.chain, []).append(record)
-        assert all(verify(chain).ok for chain in chains.values())
+        assert verify_store(self.guard.store).ok
         for turn in self.seen:
             for one in turn.outcomes:
                 self._recorded(one)

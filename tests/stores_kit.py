@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import postgres_kit
+
 from guard.core.model import Approval, CallKey, ConversationRef, Outcome, ToolCall, Usage
-from guard.core.ports import AskApproval, CallRow, Charge, Claim, OpenTurn, Store, TakeQuota
+from guard.core.ports import AskApproval, CallRow, Charge, Claim, OpenTurn, Sealed, Store, TakeQuota
 from guard.core.reasons import Reason
 from guard.stores import open_store
-from guard.stores.chain import verify
+from guard.stores.chain import verify_store
 
 REF = ConversationRef(tenant="acme", principal="E1", conversation="conv-1")
 CHILD = replace(REF, branch="child")
@@ -21,15 +24,32 @@ OTHER = replace(REF, principal="E2")
 NEXT = replace(REF, conversation="conv-2")
 
 
-STORES = ("memory", "sqlite")
+STORES = ("memory", "sqlite", "postgres")
+
+
+@contextmanager
+def url_of(kind: str, folder: Path) -> Iterator[str]:
+    """The URL of a new store of this kind."""
+    if kind == "postgres":
+        with postgres_kit.database() as url:
+            yield url
+    else:
+        yield "memory://" if kind == "memory" else f"sqlite:///{folder}/guard.db"
 
 
 def a_store(kind: str, folder: Path, clock: Clock) -> Iterator[Store]:
     """A store for one test; whatever the test did, its audit verifies in the end."""
-    made = open_store("memory://" if kind == "memory" else f"sqlite:///{folder}/guard.db", clock=clock)
-    yield made
-    assert verify(made.audit()).ok
-    made.close()
+    with url_of(kind, folder) as url:
+        made = open_store(url, clock=clock)
+        yield made
+        assert verify_store(made).ok
+        made.close()
+
+
+def records(store: Store) -> list[Sealed]:
+    """Every record of every chain: by time, and as they stand in their chain where that is the same."""
+    found = [record for chain in range(store.chains) for record in store.audit(chain=chain)]
+    return found if store.chains == 1 else sorted(found, key=lambda record: str(json.loads(record.body)["ts"]))
 
 
 class Clock:
@@ -106,7 +126,7 @@ def asking(given: Approval, run: int = 0) -> AskApproval:
 
 
 def kinds(store: Any) -> list[str]:
-    return [json.loads(record.body)["kind"] for record in store.audit()]
+    return [json.loads(record.body)["kind"] for record in records(store)]
 
 
 def ask(store: Store, name: str = "a1", *, run: int = 0, **fields: Any) -> Approval:

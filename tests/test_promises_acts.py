@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stores_kit import Clock
+from stores_kit import Clock, url_of
 from world_parts import (
     APPROVE,
     EMPLOYEE,
@@ -162,6 +162,7 @@ def check_at_most_once(events: list[JsonObject], repeating: set[str]) -> None:
             state[content[place(event)]] = (event["exec"]["status"], run)
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 @colours
 @some
 @given(
@@ -172,15 +173,14 @@ def check_at_most_once(events: list[JsonObject], repeating: set[str]) -> None:
     st.lists(st.tuples(st.sets(st.integers(1, 40), max_size=4), st.booleans()), min_size=3, max_size=3),
 )
 def test_actions_run_at_most_once_across_processes(
-    colour: str, rules: Any, plots_: list[Any], script: Any, again: bool, faults: Any
+    kind: str, colour: str, rules: Any, plots_: list[Any], script: Any, again: bool, faults: Any
 ) -> None:
     """Over turns, repeats, votes, store failures and new processes on one file: each action is begun at most once."""
     policy = asking(rules)
     if again:
         policy["tools"]["act"]["repeat"] = "allow"
     clock, ran = Clock(), 0
-    with tempfile.TemporaryDirectory() as folder:
-        url = f"sqlite:///{Path(folder, 'guard.db')}"
+    with tempfile.TemporaryDirectory() as folder, url_of(kind, Path(folder)) as url:
         for plot, (at, after) in zip(plots_, faults, strict=False):
             inner = open_store(url, clock=clock)
             store = Faulty(inner, at, after=after)
@@ -196,7 +196,11 @@ def test_actions_run_at_most_once_across_processes(
 
 
 def verify_bodies(events: list[JsonObject]) -> bool:
-    return [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    """In every chain there is every number, once and in order."""
+    chains: dict[int, list[int]] = {}
+    for event in events:
+        chains.setdefault(event["chain"], []).append(event["seq"])
+    return all(found == list(range(1, len(found) + 1)) for found in chains.values())
 
 
 @colours

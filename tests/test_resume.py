@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from crash_child import CALLS, SESSION, load, reply
 from provider import Provider, anthropic_client, openai_client
 from provider_rules import check_anthropic, check_openai
+from stores_kit import url_of
 from wire_helpers import answers, message
 
 from guard import Reason, Session, Turn
@@ -20,6 +22,14 @@ from guard import Reason, Session, Turn
 HERE = Path(__file__).parent
 BOSS = Session(principal="B9", roles=("boss",))
 wires = pytest.mark.parametrize("wire", ["openai-chat", "anthropic"])
+
+
+@pytest.fixture(params=["sqlite", "postgres"], autouse=True)
+def store_kind(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
+    """Every test of this file runs on a file and on a server."""
+    with url_of(request.param, tmp_path) as url:
+        (tmp_path / "store").write_text(url)
+        yield
 
 
 def effects(folder: Path) -> list[str]:

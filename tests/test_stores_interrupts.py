@@ -11,11 +11,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+import psycopg
 import pytest
 from stores_kit import (
     REF,
@@ -121,6 +122,8 @@ def state(store: Store) -> tuple[Any, ...]:
 def at_rest(store: Store) -> bool:
     """Whether nothing is left open: other processes can write, and nothing is waiting to be undone."""
     tables: Any = store._tables
+    if hasattr(tables, "pool"):
+        return tables.pool.at_rest
     if not hasattr(tables, "database"):
         return not tables._undo._log
     with closing(sqlite3.connect(tables.database.pen._file.path, timeout=5, isolation_level=None)) as other:
@@ -151,6 +154,9 @@ def prepared(store: Store) -> None:
     vote(store, "a2")
 
 
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # a connection that was interrupted while it was made
 @pytest.mark.parametrize(
     ("way", "again"), [*((way, 0) for way in WAYS), ("record", 1), ("rows", 1)], ids=[*WAYS, "record-twice", "rows-twice"]
 )
@@ -158,17 +164,25 @@ def test_an_interrupt_at_any_moment_undoes_the_transaction(store: Store, way: st
     """Wherever Ctrl-C arrives, once or twice: another thread gets in at once and finds all of the command or nothing."""
     prepared(store)
     before = state(store)
-    at = 1
+    at, step = 1, 1 if store.chains == 1 else 41  # each of them costs a connection there
     while stopped := interrupted(lambda: WAYS[way](store), Interrupts(at, again=again)):
         assert again or at_rest(store)
         after = elsewhere(lambda: state(store))
         assert after != before or not isinstance(stopped, AnsweredInterrupt)
         if after != before:
             break  # it came when everything was written, or could not be stopped any more
-        at += 1
+        at += step
     assert at > 10
     assert verify(store.audit()).ok
     WAYS["say"](store)
+
+
+@contextmanager
+def locked(url: str) -> Iterator[None]:
+    """Somebody else keeps every conversation locked."""
+    with psycopg.connect(url) as connection:
+        connection.execute("LOCK TABLE conversations IN EXCLUSIVE MODE")
+        yield
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a process that is sent a signal there ends")
@@ -176,11 +190,15 @@ def test_an_interrupt_while_it_waits_for_the_lock(store: Store) -> None:
     """A thread that gives up waiting takes nothing away from the one that is inside."""
     taken, free = threading.Event(), threading.Event()
 
-    def hold(_: Any) -> None:
+    def hold(_: Any = None) -> None:
         taken.set()
         free.wait(5)
 
-    holder = threading.Thread(target=lambda: store._tables.write(hold))
+    def hold_all() -> None:
+        with locked(store._tables.pool._url):
+            hold()
+
+    holder = threading.Thread(target=hold_all if hasattr(store._tables, "pool") else lambda: store._tables.write(hold))
     holder.start()
     taken.wait(5)
     timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from stages import SECRET_TEXT, STAGES, TOOLS, Behaviour, Stage
-from stores_kit import Clock
+from stores_kit import Clock, records
 from wire_helpers import message
 
 from guard import ApprovalError, Outcome, Session, StoreError, Turn
@@ -231,4 +231,4 @@ class World:
         return told
 
     def audit(self) -> list[JsonObject]:
-        return [json.loads(record.body) for record in self.store.audit()]
+        return [json.loads(record.body) for record in records(self.store)]

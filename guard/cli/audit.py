@@ -71,6 +71,7 @@ def _verdict_json(verified: Verified) -> str:
             "records": verified.records,
             "verified": verified.ok,
             "first_bad_seq": verified.first_bad_seq,
+            "first_bad_chain": verified.chain,
             "why": verified.why or None,
         }
     )

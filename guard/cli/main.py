@@ -4,6 +4,7 @@
     guard check        read a policy folder and name every mistake in it
     guard approvals    list, show, approve or reject the calls that wait for a person
     guard audit        the records, and whether their chain holds
+    guard serve        what programs share: bring the database of a store to this program's version
 
 Exit codes: 0 good, 1 refused or problems found, 2 misuse, 130 interrupted. Decides nothing itself; each command is one file beside this one.
 """
@@ -19,13 +20,13 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from guard.cli import approvals, audit, check, demo
+from guard.cli import approvals, audit, check, demo, serve
 from guard.cli.places import UsageError
 from guard.cli.show import lines
 from guard.errors import GuardError
 
 DISTRIBUTION = "guard-middleware"
-COMMANDS = (demo, check, approvals, audit)
+COMMANDS = (demo, check, approvals, audit, serve)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -51,9 +51,15 @@ def existing_store(url: str) -> Iterator[Store]:
     try:
         store = open_store(url)
     except StoreError as error:
-        raise UsageError(f"{spell(url)}: {error}") from error
+        raise UsageError(f"{spell(_without_password(url))}: {error}") from error
     with closing(store):
         yield store
+
+
+def _without_password(url: str) -> str:
+    """The URL without anything that may be secret: user, password and options."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}" if scheme.startswith("postgres") else url
 
 
 def _check_file(path: Path) -> None:

@@ -14,7 +14,7 @@ from guard.cli.show import escaped
 from guard.cli.tables import table
 from guard.core.ports import Sealed, Store
 from guard.core.values import Json, JsonObject, encode
-from guard.stores.chain import Verified, verify
+from guard.stores.chain import Verified, verify_chains
 
 HEADS = ("seq", "time", "kind", "tool", "verdict", "code", "who")
 
@@ -35,9 +35,12 @@ class Entry:
 
 
 def entries(store: Store) -> tuple[list[Entry], Verified]:
-    """Every record, and what the check of the whole chain says."""
-    sealed = store.audit()
-    return [Entry(one, _parsed(one.body)) for one in sealed], verify(sealed)
+    """Every record, and what the check of every chain says. Records of several chains come in order of time, then id."""
+    chains = {chain: store.audit(chain=chain) for chain in range(store.chains)}
+    found = [Entry(one, _parsed(one.body)) for sealed in chains.values() for one in sealed]
+    if store.chains > 1:
+        found.sort(key=lambda entry: (str(entry.at("ts") or ""), str(entry.at("id") or "")))
+    return found, verify_chains(chains)
 
 
 def _parsed(body: str) -> JsonObject:
@@ -55,9 +58,9 @@ def table_lines(found: Sequence[Entry], *, indent: str = "") -> list[str]:
 
 def _row(entry: Entry) -> list[Json]:
     if not entry.body:
-        return [entry.sealed.seq, "", "(cannot be read)", "", "", "", ""]
+        return [_number(entry), "", "(cannot be read)", "", "", "", ""]
     return [
-        entry.sealed.seq,
+        _number(entry),
         entry.at("ts"),
         entry.at("kind"),
         entry.at("tool", "name"),
@@ -65,6 +68,12 @@ def _row(entry: Entry) -> list[Json]:
         _code(entry),
         _who(entry),
     ]
+
+
+def _number(entry: Entry) -> Json:
+    """The number of a record, with that of its chain where there are several."""
+    sealed = entry.sealed
+    return f"{sealed.chain}:{sealed.seq}" if sealed.chain else sealed.seq
 
 
 def _code(entry: Entry) -> str | None:
@@ -94,7 +103,8 @@ def verdict_line(verified: Verified) -> str:
     """What the check found, in one line."""
     if verified.ok:
         return f"{verified.records} records, the chain holds"
-    return f"THE CHAIN IS BROKEN at record {verified.first_bad_seq}: {verified.why} ({verified.records} records before it hold)"
+    chain = f" of chain {verified.chain}" if verified.chain else ""
+    return f"THE CHAIN IS BROKEN at record {verified.first_bad_seq}{chain}: {verified.why} ({verified.records} records hold)"
 
 
 def of_conversation(found: Iterable[Entry], conversation: str) -> list[Entry]:

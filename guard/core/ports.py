@@ -163,6 +163,7 @@ class Store(Protocol):
     """
 
     blocking: bool  # whether calls may wait for a disk or network, so that async callers use a thread
+    chains: int  # how many chains the audit has
     secret: bytes  # 32 random bytes, made with the store and the same for everybody who opens it
 
     def open(self, ref: ConversationRef) -> None:
@@ -235,8 +236,8 @@ class Store(Protocol):
     def restored(self, why: str, event: Event, doubt: Callable[[CallRow], tuple[CallRow, Event]]) -> int:
         """Begin a new epoch after a backup was put back, on record as `event`: what was approved or started is in doubt, as `doubt` writes it."""
 
-    def audit(self, *, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
-        """Audit records in order of seq."""
+    def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
+        """Audit records of one chain in order of seq. Every record stands in exactly one of `chains` chains, numbered from 0."""
 
     def now(self) -> float:
         """Seconds since the epoch by the store's clock."""

@@ -3,6 +3,7 @@
     memory://                 in this process, gone with it
     sqlite:///guard.db        a file, relative to the working directory
     sqlite:////var/guard.db   a file, absolute
+    postgresql://user@host/db a database, shared by the processes of a fleet; needs the extra `postgres`, and `guard serve migrate` first
 
 One row of `SCHEMES` each. Comes after the ports; the policy, the rooms and the wires know nothing of it.
 """
@@ -11,6 +12,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
+from types import ModuleType
 
 from guard.core.ports import Store
 from guard.errors import StoreError
@@ -18,15 +21,15 @@ from guard.errors import StoreError
 Clock = Callable[[], float]
 
 
-def _memory(rest: str, clock: Clock) -> Store:
+def _memory(rest: str, clock: Clock | None) -> Store:
     from guard.stores.memory import memory_store  # noqa: PLC0415 - a store is imported when it is opened
 
     if rest:
         raise StoreError("memory:// takes nothing behind it")
-    return memory_store(clock=clock)
+    return memory_store(clock=clock or time.time)
 
 
-def _sqlite(rest: str, clock: Clock) -> Store:
+def _sqlite(rest: str, clock: Clock | None) -> Store:
     from guard.stores.sqlite import sqlite_store  # noqa: PLC0415 - a store is imported when it is opened
 
     path = rest.removeprefix("/")
@@ -34,25 +37,45 @@ def _sqlite(rest: str, clock: Clock) -> Store:
         raise StoreError(
             "write sqlite:///relative.db or sqlite:////absolute.db, without options; memory:// keeps nothing on disk"
         )
-    return sqlite_store(path, clock=clock)
+    return sqlite_store(path, clock=clock or time.time)
 
 
-def _later(_rest: str, _clock: Clock) -> Store:
-    raise StoreError(f"postgresql:// is not available yet; known: {_known()}")
+def needs_postgres() -> ModuleType:
+    """The module of the PostgreSQL store. Raises StoreError, with what to install, where psycopg is missing."""
+    try:
+        from guard.stores import postgres  # noqa: PLC0415 - needs an extra
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in {"psycopg", "psycopg_binary", ""}:
+            raise
+        raise StoreError("postgresql:// needs one more package: pip install 'guard-middleware[postgres]'") from error
+    return postgres
 
 
-SCHEMES: dict[str, Callable[[str, Clock], Store]] = {"memory": _memory, "sqlite": _sqlite, "postgresql": _later}
+def _postgres(scheme: str, rest: str, clock: Clock | None) -> Store:
+    store: Store = needs_postgres().postgres_store(f"{scheme}://{rest}", clock=clock)
+    return store
+
+
+SCHEMES: dict[str, Callable[[str, Clock | None], Store]] = {
+    "memory": _memory,
+    "sqlite": _sqlite,
+    "postgresql": partial(_postgres, "postgresql"),
+    "postgres": partial(_postgres, "postgres"),
+}
 
 
 def _known() -> str:
-    return ", ".join(f"{name}://" for name, opener in SCHEMES.items() if opener is not _later)
+    return ", ".join(f"{name}://" for name in SCHEMES if name != "postgres")
 
 
 def open_store(url: str, *, clock: Clock | None = None) -> Store:
-    """Open the store that `url` names. `clock` gives seconds since the epoch. Raises StoreError when that cannot be done."""
+    """Open the store that `url` names. Raises StoreError when that cannot be done.
+
+    `clock` gives seconds since the epoch; without one, time is this machine's, or the server's where the store has one.
+    """
     scheme, mark, rest = url.partition("://")
     opener = SCHEMES.get(scheme) if mark else None
     if opener is None:
         cure = "" if mark else "; write sqlite:///guard.db"
         raise StoreError(f"there is no store of this kind; known: {_known()}{cure}")
-    return opener(rest, time.time if clock is None else clock)
+    return opener(rest, clock)

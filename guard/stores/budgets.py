@@ -59,6 +59,7 @@ def _fits(total: Decimal, charge: Charge) -> Decimal | None:
 def take(tables: Tables, command: TakeQuota) -> tuple[Charge | None, ...]:
     """Reserve call by call, in order. See TakeQuota."""
     owned(tables, [key.ref for key, _ in command.calls])
+    tables.expect({tables.budget(charge) for _, charges in command.calls for charge in charges})
     plan = _Plan(tables)
     answers: list[Charge | None] = []
     fresh: list[bool] = []
@@ -77,7 +78,9 @@ def take(tables: Tables, command: TakeQuota) -> tuple[Charge | None, ...]:
 def release(tables: Tables, home: Home, place: Place, *, sums_only: bool = False) -> None:
     """Give back what a call holds, or only what it holds of sums over arguments."""
     totals: dict[Budget, Decimal] = {}
-    for draw in tables.draws(home, place, sums_only=sums_only):
+    draws = tables.draws(home, place, sums_only=sums_only)
+    tables.expect({draw.budget for draw in draws})
+    for draw in draws:
         total = totals.get(draw.budget)
         totals[draw.budget] = EXACT.subtract(tables.total(draw.budget) if total is None else total, draw.amount)
     if totals:

@@ -12,17 +12,18 @@ import hashlib
 import json
 import re
 import struct
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from guard.core.ports import Event, Sealed
+from guard.core.ports import Event, Sealed, Store
 from guard.core.values import encode
 from guard.errors import StoreError
 
 GENESIS = "0" * 64
 """`prev` of the first record."""
 
+_PAGE = 5000  # records that are held at a time
 _OWN = frozenset({"v", "id", "ts", "chain", "seq", "prev", "hash"})
 _LONE = re.compile("[\ud800-\udfff]")
 _sha256 = hashlib.sha256
@@ -31,12 +32,13 @@ _PAIR = struct.Struct(">Q32sQ").pack
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """What a check found: how many records held, and where and why the first one did not."""
+    """What a check found: how many records held, and where (in which chain) and why the first one did not."""
 
     ok: bool
     records: int
     first_bad_seq: int | None = None
     why: str = ""
+    chain: int | None = None
 
 
 def storable(text: str) -> str:
@@ -59,15 +61,21 @@ def write(event: Event, chain: int, seq: int, prev: str, stamp: tuple[str, str])
 
     Raises ValueError when the event lacks `kind` or holds a field that the store writes, StoreError when it is not JSON.
     """
-    text = event if isinstance(event, str) else _members(event)
-    ts, name = stamp
-    body = f'{{"v":1,"id":"{name}","ts":"{ts}","chain":{chain},"seq":{seq},{text}}}'
+    before, behind = around(event, chain, stamp)
+    body = f"{before}{seq}{behind}"
     try:
         data = body.encode()
     except UnicodeEncodeError:
         body = storable(body)
         data = body.encode()
     return _hash(chain, seq, prev, data), body
+
+
+def around(event: Event, chain: int, stamp: tuple[str, str]) -> tuple[str, str]:
+    """What stands in a body before and behind its number, for a database that seals by itself. Raises as `write` does."""
+    text = event if isinstance(event, str) else _members(event)
+    ts, name = stamp
+    return f'{{"v":1,"id":"{name}","ts":"{ts}","chain":{chain},"seq":', f",{text}}}"
 
 
 def _members(event: dict[str, Any]) -> str:
@@ -95,6 +103,27 @@ def verify(records: Iterable[Sealed], *, after: Sealed | None = None) -> Verifie
             return Verified(ok=False, records=good, first_bad_seq=record.seq, why=why)
         last, good = record, good + 1
     return Verified(ok=True, records=good)
+
+
+def verify_chains(chains: Mapping[int, Iterable[Sealed]]) -> Verified:
+    """Check whole chains, each under its number; how many records held in all, and the first bad one of the first bad chain."""
+    found = {chain: verify(records) for chain, records in chains.items()}
+    total = sum(one.records for one in found.values())
+    bad = next((replace(one, records=total, chain=chain) for chain, one in found.items() if not one.ok), None)
+    return bad or Verified(ok=True, records=total)
+
+
+def verify_store(store: Store) -> Verified:
+    """Check every chain of a store, from its first record to its newest."""
+    return verify_chains({chain: _pages(store, chain) for chain in range(store.chains)})
+
+
+def _pages(store: Store, chain: int) -> Iterator[Sealed]:
+    """The records of a chain without holding all of them."""
+    after = 0
+    while page := store.audit(chain=chain, after=after, limit=_PAGE):
+        yield from page
+        after = max(record.seq for record in page)
 
 
 def _wrong(record: Sealed, last: Sealed | None) -> str:

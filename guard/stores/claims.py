@@ -35,6 +35,7 @@ _RELEASING = frozenset({"refused", "failed"})
 
 def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event]) -> None:
     """Write rows and events. See Record and Finish."""
+    tables.foresee(rows)
     owned(tables, [row.key.ref for row in rows])
     for event in events:
         tables.append(event)

@@ -35,11 +35,12 @@ from guard.stores.watermark import older
 class LedgerStore:
     """The `Store` port over any `Backend`. StoreError comes from the tables; methods say what else they raise."""
 
-    __slots__ = ("__weakref__", "_epoch", "_tables", "blocking", "secret")
+    __slots__ = ("__weakref__", "_epoch", "_tables", "blocking", "chains", "secret")
 
-    def __init__(self, tables: Backend) -> None:
+    def __init__(self, tables: Backend, *, chains: int = 1) -> None:
         self._tables = tables
         self.blocking = tables.blocking
+        self.chains = chains
         self.secret = tables.secret
         self._epoch = tables.read(lambda found: found.epoch())
 
@@ -83,6 +84,7 @@ class LedgerStore:
     def _claim(self, tables: Tables, command: Claim) -> ClaimAnswer:
         if self._tables.older:
             raise older()
+        tables.foresee((command.row,), claim=True)
         if tables.epoch() != self._epoch:
             raise StoreError("a backup was put back since the store was opened; open it again", code="restored")
         return claims.claim(tables, command)
@@ -160,9 +162,9 @@ class LedgerStore:
         self._epoch = self._tables.read(lambda tables: tables.epoch())
         return found
 
-    def audit(self, *, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
-        """Audit records behind `after`, in order of seq."""
-        return self._tables.read(lambda tables: tables.audit(after, limit))
+    def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
+        """Audit records of one chain behind `after`, in order of seq."""
+        return self._tables.read(lambda tables: tables.audit(chain, after, limit))
 
     def now(self) -> float:
         """Seconds since the epoch by the store's clock."""

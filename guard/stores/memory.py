@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from secrets import token_bytes
@@ -128,6 +128,9 @@ class MemoryTables(MemoryDoubts):
 
     # calls
 
+    def foresee(self, calls: Sequence[CallRow], *, claim: bool = False) -> None:
+        """Everything is at hand."""
+
     def row(self, home: Home, place: Place) -> CallRow | None:
         """One call."""
         return self._rooms[home].turns.get(place[0], {}).get(place[1])
@@ -192,6 +195,9 @@ class MemoryTables(MemoryDoubts):
         """Scope and name."""
         return charge.scope, charge.name
 
+    def expect(self, budgets: Collection[Budget]) -> None:
+        """Nobody else is at the totals."""
+
     def total(self, budget: Budget) -> Decimal:
         """What is drawn in all."""
         return self._totals.get(budget, ZERO)
@@ -230,8 +236,10 @@ class MemoryTables(MemoryDoubts):
         prev = audit[-1][1] if audit else GENESIS
         self._undo.append(audit, (prev, *write(event, 0, len(audit) + 1, prev, self._stamps.stamp(self.now))))
 
-    def audit(self, after: int, limit: int | None) -> tuple[Sealed, ...]:
+    def audit(self, chain: int, after: int, limit: int | None) -> tuple[Sealed, ...]:
         """Records in order."""
+        if chain != 0:
+            return ()
         first = max(after, 0)
         found = self._audit[first : None if limit is None else first + max(limit, 0)]
         return tuple(

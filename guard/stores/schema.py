@@ -75,6 +75,12 @@ STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND)
 
 VERSION = len(STEPS)
 
+
+def newer(found: int) -> str:
+    """What is said of a database of a later version: it may mean what this program does not know."""
+    return f"the database is of version {found}, newer than this program's {VERSION}; update the program"
+
+
 HAS_VERSION = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'"
 CREATE_VERSION = "CREATE TABLE schema_version (version INTEGER NOT NULL)"
 READ_VERSION = "SELECT MAX(version) FROM schema_version"

@@ -131,7 +131,12 @@ def alike(statuses: int, *, in_run: bool) -> str:
     return f"SELECT turn, position FROM ({each}) AS y{_NEWEST_FIRST}"  # noqa: S608 - our own text
 
 
+def meeting(fields: tuple[str, ...]) -> str:
+    """Conditions on these fields of an approval `a` and its conversation `t`."""
+    where = " AND ".join(_CONDITIONS[field] for field in fields)
+    return f" WHERE {where}" if where else ""
+
+
 def listed(fields: tuple[str, ...]) -> str:
     """Approvals that meet conditions on these fields."""
-    where = " AND ".join(_CONDITIONS[field] for field in fields)
-    return _ASKED + (f" WHERE {where}" if where else "") + _OLDEST_FIRST
+    return _ASKED + meeting(fields) + _OLDEST_FIRST

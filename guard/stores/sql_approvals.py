@@ -27,6 +27,12 @@ def _still(asked: Asked, wanted: Wanted) -> bool:
     return wanted.status in (None, asked.approval.status) and (wanted.due is None or is_due(asked, wanted.due))
 
 
+def given(wanted: Wanted) -> dict[str, Any]:
+    """The fields that are wanted, as `sql.listed` takes them."""
+    fields = {"tenant": wanted.tenant, "conversation": wanted.conversation, "status": wanted.status, "due": wanted.due}
+    return {field: value for field, value in fields.items() if value is not None}
+
+
 class Statements:
     """Runs statements on the connection of the transaction: any object whose `execute` takes SQL with `?` and values."""
 
@@ -34,7 +40,11 @@ class Statements:
         self.connection = connection
         self.now = now
 
-    def run(self, statement: str, *values: Any) -> int:
+    def run(self, statement: str, *values: Any) -> None:
+        """Run a statement that gives no rows. Whether it could be run may show later, but before the transaction ends."""
+        self.connection.execute(statement, values)
+
+    def changed(self, statement: str, *values: Any) -> int:
         """Run a statement that gives no rows; how many it changed."""
         changed: int = self.connection.execute(statement, values).rowcount
         return changed
@@ -76,13 +86,7 @@ class SqlApprovals(Statements):
 
     def listed(self, wanted: Wanted) -> tuple[Asked, ...]:
         """Approvals that meet every field."""
-        given = {
-            "tenant": wanted.tenant,
-            "conversation": wanted.conversation,
-            "status": wanted.status,
-            "due": wanted.due,
-        }
-        used = {field: value for field, value in given.items() if value is not None}
+        used = given(wanted)
         found = map(approval_rows.asked_row, self.all(sql.listed(tuple(used)), tuple(used.values())))
         return tuple(asked for asked in found if _still(asked, wanted))
 

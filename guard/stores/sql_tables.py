@@ -6,6 +6,7 @@ belongs to and how the head of a chain is read are left to `sqlite` and `postgre
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -104,6 +105,9 @@ class SqlTables(SqlApprovals):
 
     # calls
 
+    def foresee(self, calls: Sequence[CallRow], *, claim: bool = False) -> None:
+        """Asking one thing after the other costs nothing in a file."""
+
     def row(self, home: Home, place: Place) -> CallRow | None:
         """One call."""
         found = self.one(sql.CALL, name_of(home), *place)
@@ -144,11 +148,11 @@ class SqlTables(SqlApprovals):
         """Take the call."""
         key = row.key
         name = name_of((key.ref.tenant, key.ref.conversation))
-        return self.run(sql.CLAIM, name, key.turn, key.position, row.fingerprint, approval, self.now) == 1
+        return self.changed(sql.CLAIM, name, key.turn, key.position, row.fingerprint, approval, self.now) == 1
 
     def renew(self, home: Home, place: Place, mine: tuple[int, str], until: float) -> bool:
         """Move the end of a lease."""
-        return self.run(sql.RENEW, until, name_of(home), *place, *mine) == 1
+        return self.changed(sql.RENEW, until, name_of(home), *place, *mine) == 1
 
     def doubtful(self, tenant: str | None) -> tuple[CallRow, ...]:
         """Started and unknown actions."""
@@ -182,6 +186,9 @@ class SqlTables(SqlApprovals):
     def budget(self, charge: Charge) -> Budget:
         """A digest: a scope may name the value that a sum is counted per."""
         return digest(charge.scope, charge.name)
+
+    def expect(self, budgets: Collection[Budget]) -> None:
+        """Nobody else is at the totals."""
 
     def total(self, budget: Budget) -> Decimal:
         """What is drawn in all."""
@@ -227,9 +234,9 @@ class SqlTables(SqlApprovals):
         self.run(sql.APPEND, 0, seq, prev, own, body)
         self._known[sql.HEAD] = self.heads[0] = (seq, own)
 
-    def audit(self, after: int, limit: int | None) -> tuple[Sealed, ...]:
+    def audit(self, chain: int, after: int, limit: int | None) -> tuple[Sealed, ...]:
         """Records in order."""
-        found = self.all(sql.AUDIT, (0, max(after, 0), _ALL if limit is None else max(limit, 0)))
+        found = self.all(sql.AUDIT, (chain, max(after, 0), _ALL if limit is None else max(limit, 0)))
         return tuple(Sealed(chain=c, seq=s, prev=p, hash=h, body=b) for c, s, p, h, b in found)
 
 

@@ -6,7 +6,7 @@ and `claims`. No rule lives here. Comes after the ports and before every impleme
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Underflow
 from typing import Protocol, TypeAlias, TypeVar
@@ -131,6 +131,9 @@ class Tables(Protocol):
         """Keep a new turn."""
 
     # calls
+    def foresee(self, calls: Sequence[CallRow], *, claim: bool = False) -> None:
+        """These calls are looked at next, or claimed: whatever that takes may be fetched at once. A hint; it changes nothing."""
+
     def row(self, home: Home, place: Place) -> CallRow | None:
         """One call."""
 
@@ -177,6 +180,9 @@ class Tables(Protocol):
     def budget(self, charge: Charge) -> Budget:
         """The name of a charge's budget in these tables."""
 
+    def expect(self, budgets: Collection[Budget]) -> None:
+        """These totals are asked for next. A hint: whoever locks them does so in one order."""
+
     def total(self, budget: Budget) -> Decimal:
         """What is drawn on a budget in all."""
 
@@ -222,10 +228,10 @@ class Tables(Protocol):
 
     # audit
     def append(self, event: Event) -> None:
-        """Seal an event behind the newest record."""
+        """Seal an event behind the newest record of its chain, at the latest when the transaction ends."""
 
-    def audit(self, after: int, limit: int | None) -> tuple[Sealed, ...]:
-        """Records in order of seq."""
+    def audit(self, chain: int, after: int, limit: int | None) -> tuple[Sealed, ...]:
+        """Records of one chain in order of seq."""
 
 
 class Backend(Protocol):
@@ -273,6 +279,7 @@ def own(tables: Tables, ref: ConversationRef) -> Home:
     """Make sure that the conversation exists and is this principal's. Raises ConversationError when it is somebody else's."""
     if not visible(tables, ref):
         tables.create(ref)
+        visible(tables, ref)  # somebody else may have been faster
     return ref.tenant, ref.conversation
 
 

@@ -49,6 +49,10 @@ class Watermark:
             if seen is None or head[0] > seen[0]:
                 self._heads[chain] = head
 
+    def seen(self) -> dict[int, Head]:
+        """The newest record of each chain."""
+        return dict(self._heads)
+
     def forget(self) -> None:
         """From here on what the store holds counts."""
         self._heads.clear()
