@@ -84,15 +84,16 @@ class Hands:
 
     def _finish(self, command: p.Finish) -> None:
         """Write outcomes down. That of an action is tried again for a moment, and kept until the store is back."""
-        for pause in _PAUSES if any(row.attempt for row in command.rows) else ():
-            try:
-                return self.store.record(command.rows, command.events)
-            except StoreError:
-                time.sleep(pause)
+        acted = any(row.attempt for row in command.rows)
         try:
+            for pause in _PAUSES if acted else ():
+                try:
+                    return self.store.record(command.rows, command.events)
+                except StoreError:
+                    time.sleep(pause)
             return self.store.record(command.rows, command.events)
-        except StoreError:
-            if any(row.attempt for row in command.rows):
+        except BaseException:  # Ctrl-C too: what is known is not thrown away
+            if acted:
                 self.keeper.owe(command)
             raise
 
@@ -109,8 +110,9 @@ class Hands:
             ran = self.raised(command, error, started)
         if ran.unclear or command.late is None:
             return  # it is unknown already
+        finish = command.late(ran)
         try:
-            self._finish(command.late(ran))
+            self._finish(replace(finish, rows=tuple(replace(row, settled=False) for row in finish.rows)))  # yet to be told
         except Exception as error:  # noqa: BLE001 - kept, or nothing that could be kept
             LOG.warning("the late end of %s could not be recorded yet: %s", command.tool.name, type(error).__name__)
 
@@ -204,7 +206,12 @@ def finished(value: object, started: float) -> p.Executed:
 
 
 def probed(value: object) -> p.Probed:
-    """What a probe returned: None or False, the act did not take effect; True, it did; anything else is its result."""
+    """What a probe returned: None or False, the act did not take effect; True, it did; anything else is its result.
+
+    Raises TypeError for what has yet to be awaited: it is no answer.
+    """
+    if inspect.isawaitable(value):
+        raise TypeError("an async probe needs AsyncGuard")
     if value is None or value is False:
         return p.Probed(happened=False)
     return p.Probed(happened=True, value=None if value is True else normalise(value).value)
