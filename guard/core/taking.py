@@ -82,10 +82,16 @@ def _perform(board: Board, index: int, allow: Allow, won: p.Won) -> p.Flow[Outco
     """Run what was won, and write down how it ended."""
 
     def late(ran: p.Executed) -> p.Finish:
-        return _finish(ended(board, index, allow, ran), won)
+        return _finish(ended(board, index, allow, _known(ran, won)), won)
 
-    end = ended(board, index, allow, (yield from run(board, index, allow, won, late)))
+    end = ended(board, index, allow, _known((yield from run(board, index, allow, won, late)), won))
     return (yield from _ended(board, index, allow, _finish(end, won), end.outcome))
+
+
+def _known(ran: p.Executed, won: p.Won) -> p.Executed:
+    """What is known of the act: that a further attempt did not start, or broke, says nothing about the one before; the tool's own word does."""
+    silent = not ran.started or (ran.error is not None and ran.safe is None)
+    return replace(ran, started=True, unclear=True) if won.attempt > 1 and silent else ran
 
 
 def _finish(end: Ended, won: p.Won) -> p.Finish:
@@ -169,6 +175,11 @@ def _after(board: Board, index: int, waits: Waits) -> p.Flow[Outcome | ToolCall 
         take_over(board, index, row)
         return waits.call
     return (yield from _lapse(board, index, row))
+
+
+def overtaken(board: Board, index: int, call: ValidCall) -> p.Flow[Outcome | ToolCall | ValidCall]:
+    """Somebody else took a held call between two looks at it, and spent its approval: what became of it; or the call, to go on."""
+    return (yield from _after(board, index, Waits(row_of(board, index, None, "started", board.keys[index]), call)))
 
 
 def _lapse(board: Board, index: int, row: p.CallRow) -> p.Flow[Outcome]:
