@@ -155,7 +155,8 @@ class AsyncRun:
             return p.Probed(happened=None)
         try:
             awaited = iscoroutinefunction(self._hands.probes[command.tool.name])
-            return probed(await self._call(call, awaited, self._hands.patience or PROBE_SECONDS))
+            value = await self._call(call, awaited, self._hands.patience or PROBE_SECONDS)
+            return probed(await value if asyncio.iscoroutine(value) else value)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - what cannot be found out is not known
             failure(f"the probe of {command.tool.name}", error, self._hands.redactor)
         except BaseException as error:  # noqa: BLE001 - as for a tool
