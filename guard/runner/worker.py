@@ -8,13 +8,16 @@ it knows how much narrower the child is. Used by `guard serve work`.
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from guard.core import ports as p
 from guard.core.model import Outcome, Session
 from guard.core.pipeline import settle_calls
+from guard.errors import GuardError, StoreError
 from guard.runner.chat import Chat
 from guard.runner.compensation import offering
 from guard.runner.drivers import SyncRun
@@ -41,12 +44,17 @@ class Worker:
     """Picks calls and carries them out, one after the other. `grace` is how long a call's own process has to run it first, in seconds."""
 
     def __init__(self, guard: GuardBase, sessions: Sessions, *, grace: float = 10.0, batch: int = 8) -> None:
+        if inspect.iscoroutinefunction(sessions):
+            raise GuardError("the session loader is a plain function of (principal, tenant)")
         self._guard, self._sessions, self._grace, self._batch = guard, sessions, grace, batch
 
-    def once(self) -> list[Done]:
-        """Carry out one batch; empty when there was nothing to do. Raises StoreError."""
-        rows = self._guard.store.pick(grace=self._grace, lease=_LEASE, limit=self._batch)
-        return [self._one(row) for row in rows if not row.key.ref.branch]
+    def once(self, stopped: Callable[[], bool] = lambda: False) -> list[Done]:
+        """Carry out one batch, until `stopped` says so between two calls; empty when there was nothing to do. Raises StoreError."""
+        while True:
+            rows = self._guard.store.pick(grace=self._grace, lease=_LEASE, limit=self._batch)
+            mine = [row for row in rows if not row.key.ref.branch]
+            if mine or not rows:
+                return [self._one(row) for row in mine if not stopped()]
 
     def _one(self, row: p.CallRow) -> Done:
         session = self._session(row)
@@ -61,7 +69,7 @@ class Worker:
         try:
             session = self._sessions(ref.principal, ref.tenant)
         except Exception as error:  # noqa: BLE001 - nobody can be asked whether this person may
-            failure(f"the session loader, for {ref.principal}", error, self._guard.redactor)
+            failure("the session loader", error, self._guard.redactor)
             return None
         same = isinstance(session, Session) and (session.principal, session.tenant) == (ref.principal, ref.tenant)
         return session if same else None
@@ -75,5 +83,6 @@ class Worker:
 def _carried(chat: Chat, row: p.CallRow) -> p.Flow[Outcome]:
     walked = yield from settle_calls([row], chat.context())
     if walked.outcomes[0].status == "unknown":
-        yield from offering(chat)
+        with suppress(StoreError):  # offered later: the host's next settle or resume tries again
+            yield from offering(chat)
     return walked.outcomes[0]
