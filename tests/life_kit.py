@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -186,6 +188,27 @@ class Life:
         return [body for body in bodies if body["kind"] == kind]
 
 
+@contextmanager
+def living(life: Life) -> Iterator[Life]:
+    """Tools that run now are this life's."""
+    LIVING.append(life)
+    try:
+        yield life
+    finally:
+        LIVING.pop()
+
+
+def until(what: Callable[[], Any], seconds: float = 5.0) -> Any:
+    """What this gives as soon as it is something."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = what()
+        if found:
+            return found
+        time.sleep(0.01)
+    raise AssertionError("it never came")
+
+
 async def _wait(value: Any) -> Any:
     return await value
 
@@ -199,9 +222,8 @@ def a_life(request: pytest.FixtureRequest, folder: Path) -> Iterator[Life]:
     colour, kind = request.param
     clock = Clock()
     for store in a_store(kind, folder, clock):
-        LIVING.append(Life(folder, colour, store, clock))
-        yield LIVING[-1]
-        LIVING.pop()
+        with living(Life(folder, colour, store, clock)) as life:
+            yield life
 
 
 all_lives = [pytest.param((colour, kind), id=f"{colour}, {kind}") for colour in COLOURS for kind in STORES]
