@@ -21,6 +21,9 @@ _NEVER_SENT = frozenset(
 _OWNERS = frozenset({"builtins", "socket", "httpx", "httpcore", "requests", "urllib3", "aiohttp", "botocore"})
 """Whose classes those are. The same name elsewhere may mean something else, and proves nothing."""
 
+_SYSTEM = frozenset({"builtins", "socket"})
+"""Where the operating system's errors come from."""
+
 _BROKEN = frozenset(
     {
         *("TimeoutError", "ConnectionError", "IncompleteReadError", "SSLError"),  # the standard library
@@ -40,11 +43,10 @@ def cut_off(error: BaseException) -> bool:
         if not waiting:
             return False
         seen = waiting.pop()
-        kinds = type(seen).__mro__
-        names = {kind.__name__ for kind in kinds}
-        if any(kind.__name__ in _NEVER_SENT and kind.__module__.partition(".")[0] in _OWNERS for kind in kinds):
+        if _never_sent(seen):
             waiting += _before(seen)
             continue
+        names = {kind.__name__ for kind in type(seen).__mro__}
         if names & _BROKEN or any("timeout" in name.lower() or "timedout" in name.lower() for name in names):
             return True
         waiting += _behind(seen)
@@ -61,10 +63,22 @@ def _behind(error: BaseException) -> list[BaseException]:
 
 
 def _before(error: BaseException) -> list[BaseException]:
-    """What went wrong before this one, as an earlier try whose answer is missing; its causes only explain why nothing was sent."""
+    """What went wrong before this one, as an earlier try whose answer is missing.
+
+    A package's own class stands on the operating system's error, which only explains why nothing was sent: even a time-out. Packages cut
+    these links for whoever reads a traceback (`from None`); here they are followed all the same.
+    """
     seen = error
     for _ in range(_MOST):
-        if seen.__cause__ is None:
-            break
-        seen = seen.__cause__
-    return [] if seen.__cause__ is not None else [one for one in _behind(seen) if one is not error]
+        under = seen.__context__ if seen.__cause__ is None else seen.__cause__
+        if under is None:
+            return []
+        if type(seen).__module__ in _SYSTEM or not (_never_sent(under) or type(under).__module__ in _SYSTEM):
+            return [under]
+        seen = under
+    return []
+
+
+def _never_sent(error: BaseException) -> bool:
+    kinds = type(error).__mro__
+    return any(kind.__name__ in _NEVER_SENT and kind.__module__.partition(".")[0] in _OWNERS for kind in kinds)

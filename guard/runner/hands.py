@@ -142,7 +142,7 @@ class Hands:
         """What a tool raised: the class for the audit, the text only where the tool declared it safe, all of it for the host's log."""
         if isinstance(error, OutcomeUnknownError):
             return p.Executed(unclear=True, ms=_since(started))
-        if command.tool.acts and cut_off(error):
+        if command.tool.acts and not isinstance(error, ToolError) and cut_off(error):
             failure(f"tool {command.tool.name} (reference {reference(command.key)}, outcome unknown)", error, self.redactor)
             return p.Executed(unclear=True, ms=_since(started))
         safe = _text(error) if isinstance(error, ToolError) else None
