@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -106,6 +107,26 @@ def test_without_the_very_person_nothing_runs(life: Life, case: str, caplog: pyt
     assert work(life) == []
     life.clock.now += 31
     assert work(life) == [DONE]
+
+
+@pytest.mark.parametrize("life", [pytest.param(("async, async tools", "sqlite"), id="async")], indirect=True)
+def test_async_tools_keep_one_loop(life: Life) -> None:
+    """A client that the program opened in the first call works in the next ones."""
+    seen: list[Any] = []
+
+    async def used(n: int) -> dict[str, int]:
+        seen.append(asyncio.get_running_loop())
+        return {"n": n}
+
+    life.answers["held"] = used
+    approved(life, 1, 2)
+    with Worker(life.process(), who, grace=0.0) as worker:
+        assert [said(one.outcome) for one in worker.once() if one.outcome] == [DONE, DONE]
+        approved(life, 3)
+        assert [said(one.outcome) for one in worker.once() if one.outcome] == [DONE]
+    assert len(seen) == 3
+    assert len(set(seen)) == 1
+    assert seen[0].is_closed()
 
 
 def test_an_async_loader_is_misuse() -> None:

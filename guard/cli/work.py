@@ -71,8 +71,7 @@ def work(arguments: argparse.Namespace) -> int:
     sessions = named(arguments.session, "--session")
     if not callable(sessions):
         raise UsageError(f"--session {spell(arguments.session)}: a function (principal, tenant) is needed")
-    with guard_of(arguments) as guard:
-        worker = Worker(guard, sessions, grace=arguments.grace)
+    with guard_of(arguments) as guard, Worker(guard, sessions, grace=arguments.grace) as worker:
         stop = _Stop()
         print(f"guard: working on {spell(_shown(arguments))}", file=sys.stderr, flush=True)
         while not stop.asked:

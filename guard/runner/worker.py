@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 from guard.core import ports as p
 from guard.core.model import Outcome, Session
@@ -41,12 +41,25 @@ class Done:
 
 
 class Worker:
-    """Picks calls and carries them out, one after the other. `grace` is how long a call's own process has to run it first, in seconds."""
+    """Picks calls and carries them out, one after the other. `grace` is how long a call's own process has to run it first, in seconds.
+
+    As a context manager it keeps one event loop for the tools of an AsyncGuard, whose clients may be bound to it; else each call has its own.
+    """
 
     def __init__(self, guard: GuardBase, sessions: Sessions, *, grace: float = 10.0, batch: int = 8) -> None:
         if inspect.iscoroutinefunction(sessions):
             raise GuardError("the session loader is a plain function of (principal, tenant)")
         self._guard, self._sessions, self._grace, self._batch = guard, sessions, grace, batch
+        self._loop: asyncio.Runner | None = None
+
+    def __enter__(self) -> Self:
+        self._loop = asyncio.Runner() if isinstance(self._guard, AsyncGuard) else None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._loop is not None:
+            self._loop.close()
+            self._loop = None
 
     def once(self, stopped: Callable[[], bool] = lambda: False) -> list[Done]:
         """Carry out one batch, until `stopped` says so between two calls; empty when there was nothing to do. Raises StoreError."""
@@ -76,7 +89,8 @@ class Worker:
 
     def _drive(self, flow: p.Flow[Outcome]) -> Outcome:
         if isinstance(self._guard, AsyncGuard):
-            return asyncio.run(AsyncRun(self._guard.hands).run(flow))
+            run = asyncio.run if self._loop is None else self._loop.run
+            return run(AsyncRun(self._guard.hands).run(flow))
         return SyncRun(self._guard.hands).run(flow)
 
 
