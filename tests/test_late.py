@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from life_kit import BOSS, ENTRIES, UNKNOWN, Life, a_life, lives, living, plain_lives, said, until
-from stores_kit import Clock
+from stores_kit import STORES, Clock
 
 from guard import ToolError
 from guard.core.ports import Store
@@ -23,6 +23,7 @@ def life(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Life]:
     yield from a_life(request, tmp_path)
 
 
+in_threads = [*plain_lives, pytest.param(("async, plain tools", STORES[-1]), id="async, plain tools")]
 plainly = pytest.mark.parametrize("life", plain_lives, indirect=True)
 
 HURRY = {"once": f"{ENTRIES['once']}, timeout: 50ms"}
@@ -33,7 +34,7 @@ ENDS: dict[str, tuple[Any, str, str]] = {
 }
 
 
-@plainly
+@pytest.mark.parametrize("life", in_threads, indirect=True)
 @pytest.mark.parametrize("case", ENDS)
 def test_what_ends_after_its_time_out_is_told_once(life: Life, case: str) -> None:
     """The model hears that it is unknown; when the thread ends after all, how it ended is written down and told."""

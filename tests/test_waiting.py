@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, Self
 
 import pytest
-from life_kit import DONE, UNKNOWN, Life, a_life, error, lives, plain_lives, reply, said, until
+from life_kit import DONE, LEASE, UNKNOWN, DiedError, Life, Mortal, a_life, error, lives, plain_lives, reply, said, until
 
 from guard.errors import StoreError
 from guard.runner import drivers, drivers_async
@@ -101,6 +102,24 @@ def test_one_who_is_lost_meanwhile_is_not_waited_for(life: Life, hasty: None) ->
     assert said(one) == UNKNOWN
     assert "still under way" not in str(one.content)
     assert life.statuses()[0] == "unknown"
+
+
+@pytest.mark.parametrize("tool", ["same", "safe", "twice"])
+def test_a_lost_call_is_taken_again_by_one_of_many(life: Life, tool: str) -> None:
+    """Three processes find it at once: one of them runs it, with its key, and all three say that it is done."""
+    if tool == "twice":
+        life.propose(life.process(), (tool, 1))
+        life.approve(life.process())
+        with pytest.raises(DiedError):
+            life.settled(life.process(Mortal(life.store)))
+        life.clock.now += LEASE + 1
+    else:
+        life.dies(tool)
+    life.answers[tool] = lambda n: (sleep(0.05), {"n": n})[1]
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda name: life.propose(life.process(), (tool, 1), call_id=name)[0], "xyz"))
+    assert [said(one) for one in found] == [DONE] * 3
+    assert (len(life.ran), life.rows()[0].attempt) == (1, 2)
 
 
 @plainly
