@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from cli_kit import USER, Run, in_process, program
-from cli_kit import guard as command
 
 from guard import Guard, OutcomeUnknownError, Session, ToolCall
 
@@ -18,6 +17,7 @@ POLICY = """
 tools:
   pay: {kind: action, allow: [clerk], approve: never}
   wire: {kind: action, allow: [clerk], approve: {by: [boss]}}
+limits: {run: {calls: 100}}
 people:
 """
 SESSION = Session(principal="E1", tenant="acme", roles=("clerk",))
@@ -249,12 +249,11 @@ print(guard.call(ToolCall("c1", "pay", '{"to": "bob"}'), session, conversation="
 """
 
 
-def test_a_call_whose_program_died_is_settled_from_outside(tmp_path: Path) -> None:
+def test_a_call_whose_program_died_is_settled_from_outside(run: Run, tmp_path: Path) -> None:
     """A program ends in the middle of a call, a person looks and says what became of it, the program goes on."""
     folder(tmp_path / "policies")
     assert program(PROGRAM, cwd=tmp_path).code == 9
-    call: Callable[..., object] = command
-    listed = command("approvals", "unknown", "list", "--json", cwd=tmp_path).json
+    listed = run("approvals", "unknown", "list", "--json").json
     assert [one["tool"] for one in listed] == ["pay"]
-    call("approvals", "unknown", "resolve", listed[0]["id"], "--happened", "--reason", "booked", cwd=tmp_path)
+    run("approvals", "unknown", "resolve", listed[0]["id"], "--happened", "--reason", "booked")
     assert program(PROGRAM, cwd=tmp_path).out == "done\n"

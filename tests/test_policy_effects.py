@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from cli_kit import guard
+from cli_kit import in_process
 from policy_load_kit import GOOD, LOOK, PAY, SIGNATURE, entry, folder, problems
 
 from guard import Guard, PolicyError
@@ -180,7 +180,10 @@ def test_the_program_brings_its_probes_and_keys(tmp_path: Path) -> None:
     async def later(key: str) -> None:
         return None
 
-    folder(tmp_path, "tools:\n  pay: {kind: action, allow: [staff], approve: never, effect: {probe: {dedupes: true}}}\n")
+    folder(
+        tmp_path,
+        "tools:\n  pay: {kind: action, allow: [staff], approve: never, effect: {probe: {dedupes: true}}}\nlimits: {run: {calls: 9}}\n",
+    )
     with Guard.load(tmp_path, tools=[pay], probes={"pay": lambda key: None}, store="memory://") as made:
         assert made.policy.tools["pay"].dedupes
     with pytest.raises(PolicyError, match="no probe is registered for pay"):
@@ -220,12 +223,15 @@ def _read(text: str) -> Any:
     return float_copy(read_yaml(File("tools.yaml", text.encode()), Problems()).value)
 
 
-def test_check_reads_it_without_a_program(tmp_path: Path) -> None:
+def test_check_reads_it_without_a_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     """`guard check` knows no functions: keys and probes are not missed, mistakes of the folder are told with their line."""
     (tmp_path / "policies").mkdir()
     folder(tmp_path / "policies", entry(GOOD + "    effect: {probe: {dedupes: true}}\n    lease: 2m") + HELD)
-    assert guard("check", cwd=tmp_path).code == 0
+    run = in_process(tmp_path, monkeypatch, capfd)
+    assert run("check").code == 0
     folder(tmp_path / "policies", entry(GOOD + "    effect: {compensate: refnd}") + HELD)
-    ran = guard("check", cwd=tmp_path)
+    ran = run("check")
     assert ran.code == 1
     assert "tools.yaml:7: compensate: there is no other tool refnd (did you mean refund?)" in ran.err
