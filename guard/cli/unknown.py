@@ -49,7 +49,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             word.add_argument("--happened", action="store_true", help="it took effect")
             word.add_argument("--did-not-happen", action="store_true", help="it did not take effect")
             one.add_argument("--reason", metavar="TEXT", required=True, help="how it was found out; the model reads it, redacted")
-        _places(one)
+        _places(one, again=True)
         one.set_defaults(run=run)
 
 
@@ -60,10 +60,12 @@ _HELP = {
 }
 
 
-def _places(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--policy", default=DEFAULT_POLICY, metavar="DIR", help="default: %(default)s")
-    parser.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
-    parser.add_argument("--json", action="store_true", help="JSON instead of text")
+def _places(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
+    """The options of every verb. `again`: what was given before the verb stands where it is not given behind it."""
+    for name, default, what in (("--policy", DEFAULT_POLICY, "DIR"), ("--store", DEFAULT_STORE, "URL")):
+        parser.add_argument(name, default=argparse.SUPPRESS if again else default, metavar=what, help=f"default: {default}")
+    other = argparse.SUPPRESS if again else False
+    parser.add_argument("--json", action="store_true", default=other, help="JSON instead of text")
 
 
 def list_(arguments: argparse.Namespace) -> int:
@@ -91,7 +93,7 @@ def _seen(here: Desk) -> list[Unknown]:
 
 def _row(here: Desk, one: Unknown) -> tuple[str, ...]:
     you = "may settle it" if here.doubts.entitled(one, here.me) else "yours, another person must settle it"
-    return one.id, one.tool, one.effect, utc(one.since), one.requester, one.conversation, you
+    return one.id, one.tool, one.effect, utc(one.since), one.requester, one.conversation + one.branch, you
 
 
 def _json(one: Unknown) -> JsonObject:
@@ -122,7 +124,7 @@ def _lines(one: Unknown) -> list[str]:
         ("call", one.id),
         ("tool", f"{spell(one.tool)} ({one.effect})"),
         ("asked for by", f"{spell(one.requester)} in {spell(one.tenant)}"),
-        ("where", f"{spell(one.conversation)}, turn {one.turn}, position {one.position}"),
+        ("where", f"{spell(one.conversation + one.branch)}, turn {one.turn}, position {one.position}"),
         ("started", f"{utc(one.since)}, attempt {one.attempt}"),
         ("approval", one.approval or "none was needed"),
         ("key", one.key or "none"),
@@ -137,7 +139,7 @@ def resolve(arguments: argparse.Namespace) -> int:
         raise UsageError("--reason: say how it was found out")
     with desk(arguments) as here:
         before = _one(here, arguments.id)
-        after = here.doubts.resolve(before.id, happened=arguments.happened, approver=here.me, reason=arguments.reason)
+        after = here.doubts.resolve(before, happened=arguments.happened, approver=here.me, reason=arguments.reason)
     word = "it took effect" if arguments.happened else "it did not take effect"
     told = f"{after.id}: {word}, says {here.me.principal}; the program is told when it goes on"
     print(json_text({**_json(after), "happened": arguments.happened}) if arguments.json else told)

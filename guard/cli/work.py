@@ -11,6 +11,7 @@ import importlib
 import logging
 import signal
 import sys
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +50,21 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--policy", default=DEFAULT_POLICY, metavar="DIR", help="with --tools; default: %(default)s")
     parser.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="with --tools; default: %(default)s")
     parser.add_argument(
-        "--grace", type=float, default=10.0, metavar="SECONDS", help="left to a call's own process; default: %(default)s"
+        "--grace", type=_seconds, default=10.0, metavar="SECONDS", help="left to a call's own process; default: %(default)s"
     )
     parser.add_argument(
-        "--poll", type=float, default=2.0, metavar="SECONDS", help="between two looks at the store; default: %(default)s"
+        "--poll", type=_seconds, default=2.0, metavar="SECONDS", help="between two looks at the store; default: %(default)s"
     )
     parser.add_argument("--once", action="store_true", help="stop when there is nothing to do")
     parser.add_argument("--json", action="store_true", help="a JSON object a line instead of text")
     parser.set_defaults(run=work)
+
+
+def _seconds(text: str) -> float:
+    found = float(text)
+    if not 0 <= found < inf:
+        raise argparse.ArgumentTypeError(f"not a number of seconds: {spell(text)}")
+    return found
 
 
 def work(arguments: argparse.Namespace) -> int:
@@ -65,12 +73,11 @@ def work(arguments: argparse.Namespace) -> int:
     if not callable(sessions):
         raise UsageError(f"--session {spell(arguments.session)}: a function (principal, tenant) is needed")
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="guard: %(message)s")
-    with guard_of(arguments) as guard:
-        worker = Worker(guard, sessions, grace=arguments.grace)
+    with guard_of(arguments) as guard, Worker(guard, sessions, grace=arguments.grace) as worker:
         stop = _Stop()
         print(f"guard: working on {spell(_shown(arguments))}", file=sys.stderr, flush=True)
         while not stop.asked:
-            done = _batch(worker)
+            done = _batch(worker, stop)
             for one in done or ():
                 print(_line(one, as_json=arguments.json), flush=True)
             if not done:
@@ -80,10 +87,10 @@ def work(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _batch(worker: Worker) -> list[Done] | None:
+def _batch(worker: Worker, stop: _Stop) -> list[Done] | None:
     """One batch; None when the store is down: the next look may find it up again."""
     try:
-        return worker.once()
+        return worker.once(lambda: stop.asked)
     except StoreError as error:
         print(f"guard: {error}; trying again", file=sys.stderr, flush=True)
         return None
@@ -151,6 +158,6 @@ def named(text: str, option: str) -> Any:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, TypeError) as error:
         raise UsageError(f"{option} {spell(text)}: {spell(str(error))}") from error
     return found

@@ -28,7 +28,6 @@ from guard.core.model import (
 )
 from guard.core.ports import CallRow, Event, Opened, Policy, Redactor
 from guard.core.reasons import Reason
-from guard.core.rules import AGAIN
 from guard.core.values import Json
 
 
@@ -154,7 +153,7 @@ class Board:
     def doubt(self, index: int, row: CallRow, detail: str = "") -> Outcome:
         """That a call which was taken before is unknown."""
         item = self.items[index]
-        return answer.unknown(item.call, item.key, row.arguments, detail, row.approval, again=row.effect in AGAIN)
+        return answer.unknown(item.call, item.key, row.arguments, detail, row.approval, again=row.again)
 
     def outcomes(self) -> tuple[Outcome, ...]:
         """One outcome for each call, in order. A call that has none by now is refused."""

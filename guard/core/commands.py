@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from guard.core.model import Approval, CallKey, ConversationRef, Evidence, Outcome, Session, ToolCall, Usage
+from guard.core.rules import AGAIN, MOST_ATTEMPTS
 from guard.core.values import Json, JsonObject
 
 T = TypeVar("T")
@@ -79,6 +80,11 @@ class CallRow:
     lease: float | None = None  # until when whoever took the action is believed to be at it, by the store's clock
     idem: str = ""  # the guard's own key for the act, the same at every attempt
     executor: str = ""  # which process took the action
+
+    @property
+    def again(self) -> bool:
+        """Whether an action that was taken and lost may be taken once more with its key, by the class that it was taken with."""
+        return self.effect in AGAIN and bool(self.idem) and self.attempt < MOST_ATTEMPTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,7 +76,7 @@ def _outcome(context: Context, allow: Allow, ran: Executed, key: CallKey) -> tup
 
 def in_doubt(row: CallRow, redactor: Redactor, *, told: bool) -> tuple[CallRow, Event]:
     """The row and record of a call that was started and lost: it may or may not have taken effect. `told`: the model is told just now."""
-    outcome = answer.unknown(row.call, row.key, row.arguments, approval=row.approval, again=row.effect in AGAIN)
+    outcome = answer.unknown(row.call, row.key, row.arguments, approval=row.approval, again=row.again)
     event = audit.ended(row.key, row.call, outcome, redactor)
     return replace(row, status="unknown", outcome=outcome, settled=row.settled or told), event
 

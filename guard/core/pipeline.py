@@ -37,7 +37,7 @@ from guard.core.model import (
 from guard.core.parse import Names, parse
 from guard.core.reasons import Reason
 from guard.core.recall import adopt, recall, same_content
-from guard.core.taking import act, give_up, join, run, taken_since
+from guard.core.taking import act, give_up, join, overtaken, run
 from guard.core.validate import validate
 from guard.errors import StoreError
 
@@ -189,8 +189,10 @@ def _approve(board: Board) -> p.Flow[None]:
         event = audit.requested(asked, key, item.call, context.redactor)
         found = yield from p.ask(p.AskApproval(proposal=asked, event=event, run=board.run(index)))
         if found.status == "consumed" and index not in board.lost:
-            yield from taken_since(board, index, call.valid)
-            continue
+            state = yield from overtaken(board, index, call.valid)
+            if isinstance(state, Outcome | Refusal):
+                board.put(index, state)
+                continue
         try:
             board.put(index, approve(call, call.approval, found, context.policy.authorizer, again=index in board.lost))
         except Exception as error:  # noqa: BLE001 - default deny, as in every room

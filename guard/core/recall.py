@@ -12,7 +12,6 @@ from guard.core.board import Board, Follows, Item, Waits
 from guard.core.model import Outcome, Refusal, ToolCall, ValidCall
 from guard.core.ports import Again, CallRow, Opened
 from guard.core.reasons import Reason
-from guard.core.rules import AGAIN
 
 
 def recall(item: Item, opened: Opened | None) -> Outcome | ToolCall | Refusal | Waits:
@@ -90,10 +89,10 @@ def _alias(board: Board, index: int, valid: ValidCall, twin: CallRow) -> None:
 def may_go_on(row: CallRow, call: ToolCall | ValidCall) -> bool:
     """Whether a call that was taken and lost may be taken again, as far as can be told now: the claim judges once more.
 
-    It must have been taken with a class that allows it and a key, for the very content that is proposed now.
+    It must have been taken with a class that allows it and a key, for the very content that is proposed now, and not too often yet.
     """
     same = isinstance(call, ToolCall) or (call.fingerprint == row.fingerprint and call.tool.effect == row.effect)
-    return same and row.effect in AGAIN and bool(row.idem)
+    return same and row.again
 
 
 def take_over(board: Board, index: int, row: CallRow) -> None:

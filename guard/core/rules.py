@@ -23,6 +23,9 @@ same key (idempotent), ask the host's probe, or leave it to a person and offer a
 AGAIN: frozenset[str] = frozenset({"idempotent", "probe"})
 """Classes of actions that may be taken once more after they were lost, with the same key."""
 
+MOST_ATTEMPTS = 10
+"""A call that ends its process each time is left to a person after so many attempts."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:

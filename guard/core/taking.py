@@ -83,10 +83,16 @@ def _perform(board: Board, index: int, allow: Allow, won: p.Won) -> p.Flow[Outco
     """Run what was won, and write down how it ended."""
 
     def late(ran: p.Executed) -> p.Finish:
-        return _finish(ended(board, index, allow, ran), won)
+        return _finish(ended(board, index, allow, _known(ran, won)), won)
 
-    end = ended(board, index, allow, (yield from run(board, index, allow, won, late)))
+    end = ended(board, index, allow, _known((yield from run(board, index, allow, won, late)), won))
     return (yield from _ended(board, index, allow, _finish(end, won), end.outcome))
+
+
+def _known(ran: p.Executed, won: p.Won) -> p.Executed:
+    """What is known of the act: that a further attempt did not start, or broke, says nothing about the one before; the tool's own word does."""
+    silent = not ran.started or (ran.error is not None and ran.safe is None)
+    return replace(ran, started=True, unclear=True) if won.attempt > 1 and silent else ran
 
 
 def _finish(end: Ended, won: p.Won) -> p.Finish:
@@ -171,13 +177,14 @@ def _after(board: Board, index: int, waits: Waits) -> p.Flow[Outcome | ToolCall 
     return (yield from _lapse(board, index, row))
 
 
-def taken_since(board: Board, index: int, valid: ValidCall) -> p.Flow[None]:
-    """The approval was spent since this walk began: somebody took the call, and their outcome is this call's; it is no refusal."""
-    row = row_of(board, index, None, "started", board.keys[index])
-    board.put(index, Waits(row, valid))
-    state = yield from _after(board, index, Waits(row, valid))
-    held = isinstance(state, Outcome) and state.status == "held"  # spent, and taken by nobody
-    board.put(index, Refusal(reason=Reason.APPROVAL_INVALID, note="status consumed") if held else state)
+def overtaken(board: Board, index: int, call: ValidCall) -> p.Flow[Outcome | Refusal | ToolCall | ValidCall]:
+    """Somebody else took a held call between two looks at it, and spent its approval: what became of it; or the call, to go on."""
+    waits = Waits(row_of(board, index, None, "started", board.keys[index]), call)
+    board.put(index, waits)  # whatever fails now, it may have taken effect
+    state = yield from _after(board, index, waits)
+    if isinstance(state, Outcome) and state.status == "held":
+        return Refusal(reason=Reason.APPROVAL_INVALID, note="status consumed")  # spent, and taken by nobody
+    return state
 
 
 def _lapse(board: Board, index: int, row: p.CallRow) -> p.Flow[Outcome]:

@@ -61,8 +61,9 @@ def _effect(item: Item, around: Around, problems: Problems) -> Life:
         word = language.choice(item, problems, "effect", PLAIN, "once")
         return Life(effect="idempotent" if word == "idempotent" else "probe" if word == "probe" else "once")
     fields = language.mapping(item, "effect", problems)
-    if len(fields) != 1:
+    if len(fields) > 1:
         problems.error(item, "effect: one class is needed", "write {probe: {dedupes: true}} or {compensate: other_tool}")
+    if len(fields) != 1:
         return Life()
     if "probe" in fields:
         inner = language.mapping(fields["probe"], "probe", problems)
@@ -87,7 +88,7 @@ def check_compensations(entries: Mapping[str, Item], tools: Mapping[str, Tool], 
     """A compensation is an action, and everything that it needs stands under the same name in the call that it is for."""
     for name, tool in tools.items():
         other = tools.get(tool.compensation)
-        if other is None:
+        if other is None or other.name == name:
             continue
         spot = entries[name].at(["effect"])
         if not other.acts:

@@ -17,7 +17,6 @@ from guard.core.answer import refused, unknown
 from guard.core.model import CallKey, Outcome, Refusal, ToolCall
 from guard.core.pipeline import settle_calls
 from guard.core.reasons import Reason
-from guard.core.rules import AGAIN
 from guard.core.values import JsonObject
 from guard.runner.chat import Chat, digest_of
 from guard.runner.compensation import offering
@@ -45,7 +44,9 @@ def settling(chat: Chat, history: Sequence[JsonObject] = ()) -> p.Flow[list[Json
         return []
     told = [*(ready[row.key] for row in rows if row.key in ready), *gone]
     rows_now = yield from p.ask(Consult(question=lambda store: store.rows(chat.ref)))
-    marked = tuple(replace(row, settled=True) for row in rows_now if row.key in ready and not row.settled)
+    marked = tuple(
+        replace(row, settled=True) for row in rows_now if row.key in ready and not row.settled and _was_told(row, ready[row.key])
+    )
     if marked:
         yield from p.ask(p.Record(rows=marked, events=()))
     return chat.wire.follow_up([outcome for outcome in told if outcome is not None])
@@ -68,6 +69,11 @@ def _gone(chat: Chat, store: p.Store, history: Sequence[JsonObject]) -> list[Out
             call = ToolCall("of a lost record", "a held call")
             found.append(unknown(call, CallKey(chat.ref, 0, 0), None, "No more will be known here about its approval.", name))
     return found
+
+
+def _was_told(row: p.CallRow, told: Outcome | None) -> bool:
+    """Whether the row still says what was told; what was found out since about an unknown call is told next time."""
+    return told is None or told.status != "unknown" or row.status in {"unknown", "started"}
 
 
 def _branch(chat: Chat, store: p.Store) -> list[p.CallRow]:
@@ -124,7 +130,7 @@ def _closed(chat: Chat, call: ToolCall, row: p.CallRow | None) -> Outcome:
         return refused(call, CallKey(chat.ref, 0, 0), _LOST, None, chat.guard.redactor)
     if row.outcome is not None:
         return replace(row.outcome, call_id=call.id, replayed=True)
-    return unknown(call, row.key, row.arguments, approval=row.approval, again=row.effect in AGAIN)
+    return unknown(call, row.key, row.arguments, approval=row.approval, again=row.again)
 
 
 def _unseen(chat: Chat, position: int, call: ToolCall) -> p.Event:

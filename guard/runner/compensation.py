@@ -25,7 +25,7 @@ def offering(chat: Chat) -> p.Flow[tuple[Outcome, ...]]:
     known = {row.key.key for row in rows}
     offered: list[Outcome] = []
     for row in rows:
-        key = f"compensation:{row.key.turn}.{row.key.position}"
+        key = compensation_key(row.key)
         call = compensation(chat, row) if row.status == "unknown" and key not in known else None
         if call is not None:
             offered.append((yield from chat.single(call, key)))
@@ -46,9 +46,9 @@ def compensation(chat: Chat, row: p.CallRow) -> ToolCall | None:
     fields = other.visible.get("properties")
     names = set(fields) if isinstance(fields, Mapping) else set()
     arguments = {name: value for name, value in row.arguments.items() if name in names}
-    return ToolCall(compensation_id(row.key), other.name, arguments)
+    return ToolCall(f"compensation_{row.key.turn}_{row.key.position}", other.name, arguments)
 
 
-def compensation_id(key: CallKey) -> str:
-    """The call id of the compensation of the call at this place."""
-    return f"compensation_{key.turn}_{key.position}"
+def compensation_key(key: CallKey) -> str:
+    """The guard's own key for the compensation of the call at this place: no model can write it."""
+    return f"compensation:{key.turn}.{key.position}"

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from guard.core import answer, audit
 from guard.core.endings import in_doubt
-from guard.core.model import CallKey, Session
+from guard.core.model import CallKey, ConversationRef, Session
 from guard.core.ports import CallRow, Event, Redactor, Store
 from guard.core.values import JsonObject, digest
 from guard.errors import ApprovalError
-from guard.runner.compensation import compensation_id
+from guard.runner.compensation import compensation_key
 
 if TYPE_CHECKING:
     from guard.runner.guard import GuardBase
@@ -36,6 +36,7 @@ class Unknown:
     requester: str
     tenant: str
     conversation: str
+    branch: str
     turn: int
     position: int
     since: float
@@ -74,7 +75,7 @@ class Doubts:
             raise ApprovalError("not_entitled", "say True or False, as a Session that the host authenticated")
         if not reason.strip():
             raise ApprovalError("not_entitled", "say how it was found out: a reason is needed")
-        row = self._row(name.id if isinstance(name, Unknown) else name)
+        row = self._listed(name) if isinstance(name, Unknown) else self._row(name)
         if not self.entitled(row, approver):
             if (approver.principal, approver.tenant) == (row.key.ref.principal, row.key.ref.tenant):
                 raise ApprovalError("not_entitled", "the requester may not settle this call; another person must")
@@ -91,8 +92,9 @@ class Doubts:
     def _withdraw(self, row: CallRow, approver: Session) -> None:
         """There is nothing to take back: the question about the compensation is answered with no."""
         store, ref = self._guard.store, row.key.ref
+        offered = {one.approval for one in store.rows(ref) if one.key.key == compensation_key(row.key)}
         for asked in store.approvals(tenant=ref.tenant, conversation=ref.conversation, status="pending"):
-            if asked.call_id != compensation_id(row.key):
+            if asked.id not in offered:
                 continue
             reason = "The call that this would take back did not take effect."
             event = audit.voted(asked, approver, "rejected", reason, self._guard.redactor, counts=True)
@@ -113,6 +115,14 @@ class Doubts:
             return not verdict.denied and all(rule.strictness < 2 for rule in tool.approval)
         return verdict.allowed and not verdict.denied
 
+    def _listed(self, one: Unknown) -> CallRow:
+        """The call that was listed or shown, as it is now: it may have been settled since."""
+        ref = ConversationRef(tenant=one.tenant, principal=one.requester, conversation=one.conversation, branch=one.branch)
+        found = self._guard.store.call(CallKey(ref, one.turn, one.position))
+        if found is None:
+            raise _not_found(one.id)
+        return found
+
     def _row(self, name: str) -> CallRow:
         found = next((row for row in self._guard.store.doubtful() if name_of(row.key) == name), None)
         if found is None:
@@ -127,7 +137,8 @@ class Doubts:
             arguments=row.arguments or {},
             requester=ref.principal,
             tenant=ref.tenant,
-            conversation=ref.conversation + ref.branch,
+            conversation=ref.conversation,
+            branch=ref.branch,
             turn=row.key.turn,
             position=row.key.position,
             since=row.at,

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from functools import partial
+from time import monotonic
 from typing import Any, TypeVar
 
 from guard.core import ports as p
@@ -17,7 +18,7 @@ from guard.errors import AnsweredInterrupt, StoreError
 from guard.runner.hands import PROBE_SECONDS, Hands, distinct, finished, guarded, load_call, now, probed, resolved
 from guard.runner.report import failure
 from guard.runner.threads import TooLateError, within
-from guard.runner.waiting import Watch
+from guard.runner.waiting import PATIENCE, Watch
 from guard.tools import normalise
 
 T = TypeVar("T")
@@ -32,6 +33,7 @@ class SyncRun:
     def __init__(self, hands: Hands) -> None:
         self._hands = hands
         self._interrupt: BaseException | None = None
+        self._until: float | None = None  # when the patience for all that is waited for ends
 
     def run(self, flow: p.Flow[T]) -> T:
         """The flow's result; raises what interrupted the caller once everything is closed."""
@@ -100,7 +102,8 @@ class SyncRun:
             return p.Executed(interrupted=True)
 
     def _join(self, command: p.Join) -> p.Joined:
-        watch = Watch(self._hands.store, command.row)
+        self._until = monotonic() + PATIENCE if self._until is None else self._until
+        watch = Watch(self._hands.store, command.row, self._until)
         while True:
             found: p.Joined | None = watch.leave() if self._interrupt is not None else self._store(watch.look)
             if found is not None:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from inspect import iscoroutinefunction
+from time import monotonic
 from typing import Any, TypeVar
 
 from guard.core import ports as p
@@ -17,7 +18,7 @@ from guard.errors import StoreError
 from guard.runner.hands import PROBE_SECONDS, Hands, distinct, finished, guarded, load_call, now, probed, resolved
 from guard.runner.report import failure
 from guard.runner.threads import Came, TooLateError, in_thread
-from guard.runner.waiting import Watch
+from guard.runner.waiting import PATIENCE, Watch
 from guard.tools import normalise
 
 T = TypeVar("T")
@@ -32,6 +33,7 @@ class AsyncRun:
     def __init__(self, hands: Hands) -> None:
         self._hands = hands
         self._interrupt: BaseException | None = None
+        self._until: float | None = None  # when the patience for all that is waited for ends
 
     async def run(self, flow: p.Flow[T]) -> T:
         """The flow's result; raises what interrupted the caller once everything is closed."""
@@ -139,7 +141,8 @@ class AsyncRun:
         return waited.result().get()
 
     async def _join(self, command: p.Join) -> p.Joined:
-        watch = Watch(self._hands.store, command.row)
+        self._until = monotonic() + PATIENCE if self._until is None else self._until
+        watch = Watch(self._hands.store, command.row, self._until)
         while True:
             found: p.Joined | None = watch.leave() if self._interrupt is not None else await self._store(watch.look)
             if found is not None:
@@ -155,7 +158,8 @@ class AsyncRun:
             return p.Probed(happened=None)
         try:
             awaited = iscoroutinefunction(self._hands.probes[command.tool.name])
-            return probed(await self._call(call, awaited, self._hands.patience or PROBE_SECONDS))
+            value = await self._call(call, awaited, self._hands.patience or PROBE_SECONDS)
+            return probed(await value if asyncio.iscoroutine(value) else value)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - what cannot be found out is not known
             failure(f"the probe of {command.tool.name}", error, self._hands.redactor)
         except BaseException as error:  # noqa: BLE001 - as for a tool

@@ -6,6 +6,7 @@ given its session.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -49,6 +50,9 @@ class GuardBase:
         waiting = sorted(name for name, tool in tools.items() if tool.is_async)
         if waiting and not self._awaits:
             raise GuardError(f"{', '.join(waiting)}: async tools need AsyncGuard")
+        asking = sorted(name for name, probe in (probes or {}).items() if inspect.iscoroutinefunction(probe))
+        if asking and not self._awaits:
+            raise GuardError(f"{', '.join(asking)}: async probes need AsyncGuard")
         self.policy = policy
         self.store = store
         self.redactor = replace(redactor, tag=partial(keyed, store.secret))

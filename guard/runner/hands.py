@@ -84,16 +84,17 @@ class Hands:
 
     def _finish(self, command: p.Finish) -> None:
         """Write outcomes down. That of an action is tried again for a moment, and kept until the store is back."""
-        for pause in _PAUSES if any(row.attempt for row in command.rows) else ():
-            try:
-                return self.store.record(command.rows, command.events)
-            except StoreError:
-                time.sleep(pause)
+        acted = any(row.attempt for row in command.rows)
         try:
+            for pause in _PAUSES if acted else ():
+                try:
+                    return self.store.record(command.rows, command.events)
+                except StoreError:
+                    time.sleep(pause)
             return self.store.record(command.rows, command.events)
-        except (StoreError, KeyboardInterrupt) as error:
+        except BaseException as error:  # Ctrl-C too: what is known is not thrown away
             written = isinstance(error, AnsweredInterrupt) and error.error is None
-            if any(row.attempt for row in command.rows) and not written:
+            if acted and not written:
                 self.keeper.owe(command)
             raise
 
@@ -110,8 +111,9 @@ class Hands:
             ran = self.raised(command, error, started)
         if ran.unclear or command.late is None:
             return  # it is unknown already
+        finish = command.late(ran)
         try:
-            self._finish(command.late(ran))
+            self._finish(replace(finish, rows=tuple(replace(row, settled=False) for row in finish.rows)))  # yet to be told
         except Exception as error:  # noqa: BLE001 - kept, or nothing that could be kept
             LOG.warning("the late end of %s could not be recorded yet: %s", command.tool.name, type(error).__name__)
 
@@ -141,7 +143,7 @@ class Hands:
         """What a tool raised: the class for the audit, the text only where the tool declared it safe, all of it for the host's log."""
         if isinstance(error, OutcomeUnknownError):
             return p.Executed(unclear=True, ms=_since(started))
-        if command.tool.acts and cut_off(error):
+        if command.tool.acts and not isinstance(error, ToolError) and cut_off(error):
             failure(f"tool {command.tool.name} (reference {reference(command.key)}, outcome unknown)", error, self.redactor)
             return p.Executed(unclear=True, ms=_since(started))
         safe = _text(error) if isinstance(error, ToolError) else None
@@ -205,7 +207,12 @@ def finished(value: object, started: float) -> p.Executed:
 
 
 def probed(value: object) -> p.Probed:
-    """What a probe returned: None or False, the act did not take effect; True, it did; anything else is its result."""
+    """What a probe returned: None or False, the act did not take effect; True, it did; anything else is its result.
+
+    Raises TypeError for what has yet to be awaited: it is no answer.
+    """
+    if inspect.isawaitable(value):
+        raise TypeError("an async probe needs AsyncGuard")
     if value is None or value is False:
         return p.Probed(happened=False)
     return p.Probed(happened=True, value=None if value is True else normalise(value).value)

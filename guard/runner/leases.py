@@ -14,7 +14,6 @@ from functools import partial
 
 from guard.core import ports as p
 from guard.core.model import CallKey
-from guard.errors import GuardError
 
 LOG = logging.getLogger("guard")
 _FIRST, _LONGEST = 0.2, 5.0  # seconds between attempts to write an outcome down
@@ -50,6 +49,7 @@ class Keeper:
         self._held: dict[CallKey, _Held] = {}
         self._owed: list[p.Finish] = []
         self._pause, self._retry = _FIRST, 0.0
+        self._closed = False
         self._wake = threading.Condition()
         self._thread: threading.Thread | None = None
 
@@ -67,6 +67,8 @@ class Keeper:
         """Write this outcome down as soon as the store takes it. The model has been told that it is unknown by then."""
         rows = tuple(replace(row, settled=False) for row in finish.rows)
         with self._wake:
+            if self._closed:
+                return
             self._owed.append(replace(finish, rows=rows))
             self._retry = elapsed() + self._pause
             self._start()
@@ -75,7 +77,7 @@ class Keeper:
         """Try once more to write down what is owed; what the store does not take now is lost, and its call will be unknown."""
         self.flush()
         with self._wake:
-            self._owed, self._held = [], {}
+            self._closed, self._owed, self._held = True, [], {}
             self._wake.notify()
 
     def flush(self) -> None:
@@ -85,8 +87,8 @@ class Keeper:
         for number, finish in enumerate(owed):
             try:
                 self._write(finish)
-            except GuardError as error:
-                LOG.warning("%d outcomes could not be recorded yet: %s", len(owed) - number, error)
+            except Exception as error:  # noqa: BLE001 - whatever a store raises, what it did not take is kept
+                LOG.warning("%d outcomes could not be recorded yet: %s", len(owed) - number, type(error).__name__)
                 with self._wake:
                     self._owed = owed[number:] + self._owed
                 return
@@ -95,15 +97,15 @@ class Keeper:
     def _write(self, finish: p.Finish) -> None:
         first = finish.rows[0]
         known = self._store.call(first.key)
-        if known is None or known.status in {"started", "unknown"} or known.attempt != first.attempt:
+        if known is None or known.attempt != first.attempt or known.outcome != first.outcome:
             self._store.record(finish.rows, finish.events)  # else: it had been written down, only the answer was lost
 
     def _start(self) -> None:
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._run, daemon=True, name="guard-leases")
             self._thread.start()
-        elif self._owed:
-            self._wake.notify()
+        else:
+            self._wake.notify()  # it may be waiting for something that is due later than this
 
     def _run(self) -> None:
         while True:

@@ -9,16 +9,15 @@ from time import monotonic
 
 from guard.core import ports as p
 
-PATIENCE = 55.0  # seconds: most who wait for a reply over HTTP give up at 60
+PATIENCE = 55.0  # seconds that one caller waits in all: most who wait for a reply over HTTP give up at 60
 _FIRST, _LONGEST, _GROWTH = 0.004, 0.25, 1.5
 
 
 class Watch:
-    """Looks after one call. `pause` is how long to wait before the next look."""
+    """Looks after one call. `pause` is how long to wait before the next look, `until` the monotonic time at which patience ends."""
 
-    def __init__(self, store: p.Store, row: p.CallRow, patience: float = PATIENCE) -> None:
-        self._store, self._row = store, row
-        self._until = monotonic() + patience
+    def __init__(self, store: p.Store, row: p.CallRow, until: float) -> None:
+        self._store, self._row, self._until = store, row, until
         self.pause = _FIRST
 
     def look(self) -> p.Joined | None:

@@ -8,13 +8,16 @@ it knows how much narrower the child is. Used by `guard serve work`.
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 from guard.core import ports as p
 from guard.core.model import Outcome, Session
 from guard.core.pipeline import settle_calls
+from guard.errors import GuardError, StoreError
 from guard.runner.chat import Chat
 from guard.runner.compensation import offering
 from guard.runner.drivers import SyncRun
@@ -38,15 +41,33 @@ class Done:
 
 
 class Worker:
-    """Picks calls and carries them out, one after the other. `grace` is how long a call's own process has to run it first, in seconds."""
+    """Picks calls and carries them out, one after the other. `grace` is how long a call's own process has to run it first, in seconds.
+
+    As a context manager it keeps one event loop for the tools of an AsyncGuard, whose clients may be bound to it; else each call has its own.
+    """
 
     def __init__(self, guard: GuardBase, sessions: Sessions, *, grace: float = 10.0, batch: int = 8) -> None:
+        if inspect.iscoroutinefunction(sessions):
+            raise GuardError("the session loader is a plain function of (principal, tenant)")
         self._guard, self._sessions, self._grace, self._batch = guard, sessions, grace, batch
+        self._loop: asyncio.Runner | None = None
 
-    def once(self) -> list[Done]:
-        """Carry out one batch; empty when there was nothing to do. Raises StoreError."""
-        rows = self._guard.store.pick(grace=self._grace, lease=_LEASE, limit=self._batch)
-        return [self._one(row) for row in rows if not row.key.ref.branch]
+    def __enter__(self) -> Self:
+        self._loop = asyncio.Runner() if isinstance(self._guard, AsyncGuard) else None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._loop is not None:
+            self._loop.close()
+            self._loop = None
+
+    def once(self, stopped: Callable[[], bool] = lambda: False) -> list[Done]:
+        """Carry out one batch, until `stopped` says so between two calls; empty when there was nothing to do. Raises StoreError."""
+        while True:
+            rows = self._guard.store.pick(grace=self._grace, lease=_LEASE, limit=self._batch)
+            mine = [row for row in rows if not row.key.ref.branch]
+            if mine or not rows:
+                return [self._one(row) for row in mine if not stopped()]
 
     def _one(self, row: p.CallRow) -> Done:
         session = self._session(row)
@@ -61,19 +82,21 @@ class Worker:
         try:
             session = self._sessions(ref.principal, ref.tenant)
         except Exception as error:  # noqa: BLE001 - nobody can be asked whether this person may
-            failure(f"the session loader, for {ref.principal}", error, self._guard.redactor)
+            failure("the session loader", error, self._guard.redactor)
             return None
         same = isinstance(session, Session) and (session.principal, session.tenant) == (ref.principal, ref.tenant)
         return session if same else None
 
     def _drive(self, flow: p.Flow[Outcome]) -> Outcome:
         if isinstance(self._guard, AsyncGuard):
-            return asyncio.run(AsyncRun(self._guard.hands).run(flow))
+            run = asyncio.run if self._loop is None else self._loop.run
+            return run(AsyncRun(self._guard.hands).run(flow))
         return SyncRun(self._guard.hands).run(flow)
 
 
 def _carried(chat: Chat, row: p.CallRow) -> p.Flow[Outcome]:
     walked = yield from settle_calls([row], chat.context())
     if walked.outcomes[0].status == "unknown":
-        yield from offering(chat)
+        with suppress(StoreError):  # offered later: the host's next settle or resume tries again
+            yield from offering(chat)
     return walked.outcomes[0]

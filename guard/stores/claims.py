@@ -12,7 +12,6 @@ from dataclasses import replace
 from guard.core.model import Approval
 from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Replay, Won
 from guard.core.reasons import Reason
-from guard.core.rules import AGAIN
 from guard.stores.approvals import LIVE, look
 from guard.stores.budgets import release
 from guard.stores.executors import me
@@ -27,9 +26,6 @@ _DONE = frozenset({"done"})
 _TAKEN = OPEN_ENDED | FINISHED
 _NEVER_RAN = frozenset({Reason.INTERRUPTED, Reason.STORE_UNAVAILABLE, Reason.INTERNAL_ERROR, Reason.LEASE_OVER})
 """Why a call that was taken may be refused after all: it could not be started. Every other refusal was decided before the call was taken."""
-MOST_ATTEMPTS = 10
-"""A call that ends its process each time is left to a person after so many attempts."""
-
 _RELEASING = frozenset({"refused", "failed"})
 
 
@@ -48,8 +44,8 @@ def _put(tables: Tables, row: CallRow) -> None:
     old = tables.row(home, place)
     taken = old is not None and old.status in _TAKEN
     if old is not None and taken and not _ends(old, row):
-        if row.settled and not old.settled:
-            tables.put(replace(old, settled=True))
+        if row.settled and not old.settled and not (row.status == "unknown" and old.status in FINISHED):
+            tables.put(replace(old, settled=True))  # but who was told that it is unknown has yet to hear how it ended
         return
     tables.put(kept(old, row) if old is not None and taken else row)
     if row.status in _RELEASING:
@@ -103,7 +99,7 @@ def claim(tables: Tables, command: Claim) -> ClaimAnswer:
     home, place = own(tables, row.key.ref), (row.key.turn, row.key.position)
     known = _same_key(tables, home, place, row) or _same_content(tables, home, row)
     if isinstance(known, InDoubt) and command.again and may_be_taken_again(known.row, row, tables.now):
-        return _take(tables, command, known.row)
+        return _retake(tables, command, known.row)
     if known is not None:
         return replace(known, lost=is_lost(known.row, tables.now)) if isinstance(known, InDoubt) else known
     spent = None if command.approval is None else _spend(tables, command, command.approval)
@@ -114,6 +110,16 @@ def claim(tables: Tables, command: Claim) -> ClaimAnswer:
     if spent is not None:
         tables.close_asked(spent)
     return _take(tables, command, None)
+
+
+def _retake(tables: Tables, command: Claim, before: CallRow) -> ClaimAnswer:
+    """One more attempt: under the approval that the call spent when it was taken first, or by spending another one now."""
+    if command.approval not in (None, before.approval):
+        spent = _spend(tables, command, command.approval)
+        if isinstance(spent, Conflict):
+            return spent
+        tables.close_asked(spent)
+    return _take(tables, command, before)
 
 
 def _take(tables: Tables, command: Claim, before: CallRow | None) -> Won:
@@ -136,8 +142,8 @@ def is_lost(row: CallRow, now: float) -> bool:
 def may_be_taken_again(old: CallRow, new: CallRow, now: float) -> bool:
     """Whether a call that was taken may be taken once more: at the same place, lost or unknown, of a class that allows it then and now."""
     place = (old.key.ref, old.key.turn, old.key.position) == (new.key.ref, new.key.turn, new.key.position)
-    same = place and old.fingerprint == new.fingerprint and old.effect == new.effect and old.effect in AGAIN
-    return same and bool(old.idem) and old.attempt < MOST_ATTEMPTS and (old.status == "unknown" or is_lost(old, now))
+    same = place and old.fingerprint == new.fingerprint and old.effect == new.effect
+    return same and old.again and (old.status == "unknown" or is_lost(old, now))
 
 
 def _same_key(tables: Tables, home: Home, place: Place, row: CallRow) -> ClaimAnswer | None:

@@ -47,9 +47,8 @@ def reconcile(tables: Tables, row: CallRow, event: Event) -> CallRow | ApprovalE
     if old is None:
         return ApprovalError("not_found", "there is no such call")
     if old.status != "unknown" and not is_lost(old, tables.now):
-        return ApprovalError(
-            "already_decided", f"the call is {old.status} since {time_text(old.at)}: nothing about it is unknown"
-        )
+        state = "under way again" if old.status == "started" else f"{old.status}: nothing about it is unknown any more"
+        return ApprovalError("already_decided", f"the call, taken at {time_text(old.at)}, is {state}")
     tables.append(event)
     settled = replace(kept(old, row), settled=False)
     tables.put(settled)

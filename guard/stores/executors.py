@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 _PROC = Path("/proc")
+_DIGITS = 18
 _DEAD = frozenset("ZX")  # a process that ended and was not yet waited for does nothing any more
 
 
@@ -49,7 +50,7 @@ def _began(pid: int) -> str:
 def gone(executor: str) -> bool:
     """Whether the process of this name is surely gone. False where that cannot be known."""
     place, pid, began = ["", "", "", *executor.rsplit(":", 2)][-3:]
-    if not pid.isdigit() or place != _place():
+    if not (place and pid.isdecimal() and len(pid) <= _DIGITS) or place != _place():
         return False
     try:
         os.kill(int(pid), 0)
