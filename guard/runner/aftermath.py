@@ -6,7 +6,7 @@ everything else. Comes after `chat`; used by `conversation`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from guard.core import audit
@@ -23,6 +23,8 @@ from guard.runner.hands import Consult
 from guard.wires import Reply
 
 _OPEN = frozenset({"held", "started"})
+_NOT_ENDED = _OPEN | {"alias"}
+_WORD = 16  # characters: longer than any role or type
 _LOST = Refusal(reason=Reason.INTERRUPTED, note="in the history, not in the ledger")
 
 
@@ -74,10 +76,50 @@ def resuming(chat: Chat, messages: Sequence[object]) -> p.Flow[list[JsonObject]]
     if started:
         yield from settle_calls(started, chat.context())
     history, unseen = yield from p.ask(Consult(question=lambda store: _closing(chat, store, messages)))
+    missed = yield from p.ask(Consult(question=lambda store: _missed(chat, store, history)))
+    unseen += [audit.delivered(row.key, row.call, outcome, chat.guard.redactor) for row, outcome in missed]
     if unseen:
         yield from p.ask(p.Record(rows=(), events=tuple(unseen)))
+    history += chat.wire.follow_up([outcome for _, outcome in missed])
     history += yield from settling(chat)
     return history
+
+
+def _missed(chat: Chat, store: p.Store, history: Sequence[JsonObject]) -> list[tuple[p.CallRow, Outcome]]:
+    """What was followed up and did not get into this history: it knows the call as held, and nothing says what became of it.
+
+    A follow-up is marked as told before it is handed out; a host that dies before it has kept it would never tell the model.
+    """
+    texts = list(_texts(history))
+    rows = _branch(chat, store)
+    elsewhere = {
+        row.approval for row in rows if row.status == "alias" and row.outcome is not None and row.outcome.status != "held"
+    }
+    found: list[tuple[p.CallRow, Outcome]] = []
+    for row in rows:
+        if (
+            row.outcome is None
+            or not row.settled
+            or row.status in _NOT_ENDED
+            or row.approval is None
+            or row.approval in elsewhere
+        ):
+            continue
+        line = next(_texts(chat.wire.follow_up([row.outcome])), "").split("\n")[1]  # which call, and how it ended
+        held = any(row.approval in text and Reason.HELD_FOR_APPROVAL in text for text in texts)
+        if held and not any(line in text for text in texts):
+            found.append((row, row.outcome))
+    return found
+
+
+def _texts(value: object) -> Iterator[str]:
+    """The texts in a message that are long enough to say something; its roles and types are none."""
+    if isinstance(value, str):
+        if len(value) > _WORD:
+            yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(inner)
 
 
 def _closing(chat: Chat, store: p.Store, messages: Sequence[object]) -> tuple[list[JsonObject], list[p.Event]]:
