@@ -30,6 +30,7 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=6)
     parser.add_argument("--kill", type=float, default=0.015, help="chance to die at one seam")
+    parser.add_argument("--sleep", type=float, default=0.02, help="chance of each of two ways to be late in a tool")
     parser.add_argument("--outside", type=float, default=1.0, help="kills from outside, a second")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--naive", action="store_true", help="a store that must fail")
@@ -52,6 +53,7 @@ def run(asked: argparse.Namespace, folder: Path, progress: Callable[[int], None]
         seed=asked.seed,
         processes=asked.processes,
         kill=asked.kill,
+        sleep=asked.sleep,
         outside=asked.outside,
         naive=asked.naive,
     )
