@@ -5,17 +5,20 @@ C10 to C14 are in `test_crash_points_disk`. Effects are counted outside of the s
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 from crash import places, scene
-from crash.point import GO, chat_of, reply
+from crash.point import GO, chat_of, guard_on, reply
+from crash.seams import Wrapped
 from crash_points_kit import Point, kinds
 from wire_helpers import answers
 
 from guard import Guard, Session
-from guard.core.ports import CallRow
+from guard.core.ports import CallRow, Claim, ClaimAnswer
 from guard.errors import ApprovalError
 from guard.runner.worker import Worker
 
@@ -24,6 +27,20 @@ stores = pytest.mark.parametrize("store", places.NAMES)
 by_class = pytest.mark.parametrize("tool", ["once", "same", "probed"])
 BEGUN = ("claimed", "in the tool, before the effect", "in the tool, after the effect", "tool ended, outcome not recorded")
 ACTED = BEGUN[2:]
+
+
+class Late(Wrapped):
+    """A store whose claim comes late: only once it is let through."""
+
+    def __init__(self, store: Any) -> None:
+        super().__init__(store)
+        self.reached, self.free = Event(), Event()
+
+    def claim(self, command: Claim) -> ClaimAnswer:
+        self.reached.set()
+        assert self.free.wait(30)
+        answer: ClaimAnswer = self._store.claim(command)
+        return answer
 
 
 def approve(guard: Guard) -> None:
@@ -67,6 +84,37 @@ def test_c1_allowed_and_not_claimed(tmp_path: Path, store: str, wire: str, where
         turn = point.handle(guard)
         assert (point.told(turn.append), point.effects(), point.status(guard)) == ("done", 1, "done")
         assert kinds(guard).count("call.begin") == 1
+
+
+@stores
+@wires
+def test_c1_a_history_that_was_closed_stays_closed(tmp_path: Path, store: str, wire: str) -> None:
+    """Once a resumed history says that the call did not run, it does not: not for a reply that a client sends again."""
+    point = Point(tmp_path, store, wire, "once")
+    point.die("decision recorded")
+    with point.after() as guard:
+        assert point.resumed(guard) == "interrupted"
+        turn = point.handle(guard)
+        assert (point.told(turn.append), point.resumed(guard), point.effects()) == ("interrupted", "interrupted", 0)
+        new = chat_of(guard, wire).handle(reply(wire, "once", call_id="c2"), history=[GO, *turn.append])
+        assert ([outcome.status for outcome in new.outcomes], point.effects()) == (["done"], 1)
+
+
+@stores
+@wires
+def test_c1_a_history_that_is_closed_while_somebody_is_about_to_claim(tmp_path: Path, store: str, wire: str) -> None:
+    """A process that is between decision and claim finds its call ended: both are told the same, and nothing runs."""
+    point = Point(tmp_path, store, wire, "once")
+    slow = guard_on(tmp_path, point.url)
+    late = Late(slow.store)
+    slow.store = slow.hands.store = late
+    with point.after() as guard, ThreadPoolExecutor(1) as pool:
+        walking = pool.submit(point.handle, slow)
+        assert late.reached.wait(30)
+        assert point.resumed(guard) == "interrupted"
+        late.free.set()
+        assert (point.told(walking.result().append), point.effects(), point.status(guard)) == ("interrupted", 0, "refused")
+        slow.close()
 
 
 @stores

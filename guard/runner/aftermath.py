@@ -72,14 +72,18 @@ def resuming(chat: Chat, messages: Sequence[object]) -> p.Flow[list[JsonObject]]
 
     What is under way elsewhere is waited for; what was lost is unknown from now on, or runs again where its class lets it.
     """
+    _, never = yield from p.ask(Consult(question=lambda store: _closing(chat, store, messages)))
+    if never:
+        rows = yield from p.ask(Consult(question=lambda store: _ended_here(chat, never, store.now())))
+        yield from p.ask(p.Record(rows=rows, events=tuple(_unseen(chat, key, call) for key, call in never)))
     started = yield from p.ask(Consult(question=lambda store: [row for row in _branch(chat, store) if row.status == "started"]))
     if started:
         yield from settle_calls(started, chat.context())
-    history, unseen = yield from p.ask(Consult(question=lambda store: _closing(chat, store, messages)))
+    history, _ = yield from p.ask(Consult(question=lambda store: _closing(chat, store, messages)))
     missed = yield from p.ask(Consult(question=lambda store: _missed(chat, store, history)))
-    unseen += [audit.delivered(row.key, row.call, outcome, chat.guard.redactor) for row, outcome in missed]
-    if unseen:
-        yield from p.ask(p.Record(rows=(), events=tuple(unseen)))
+    if missed:
+        told = tuple(audit.delivered(row.key, row.call, outcome, chat.guard.redactor) for row, outcome in missed)
+        yield from p.ask(p.Record(rows=(), events=told))
     history += chat.wire.follow_up([outcome for _, outcome in missed])
     history += yield from settling(chat)
     return history
@@ -122,19 +126,34 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _closing(chat: Chat, store: p.Store, messages: Sequence[object]) -> tuple[list[JsonObject], list[p.Event]]:
-    """The history with every open call closed, and records of the calls in it that the ledger does not know."""
+def _closing(chat: Chat, store: p.Store, messages: Sequence[object]) -> tuple[list[JsonObject], list[tuple[CallKey, ToolCall]]]:
+    """The history with every open call closed, and the calls in it that the ledger does not know, with their places (turn 0: nowhere)."""
     turns: dict[int, dict[int, p.CallRow]] = {}
     for row in store.rows(chat.ref):
         turns.setdefault(row.key.turn, {})[row.key.position] = row
-    unseen: list[p.Event] = []
+    unseen: list[tuple[CallKey, ToolCall]] = []
 
     def outcomes_of(read: Reply) -> Mapping[int, Outcome]:
-        rows = turns.get(store.turn_of(chat.ref, digest_of(read.kept)) or 0, {})
-        unseen.extend(_unseen(chat, i, call) for i, call in enumerate(read.calls) if i not in rows)
+        turn = store.turn_of(chat.ref, digest_of(read.kept)) or 0
+        rows = turns.get(turn, {})
+        unseen.extend((CallKey(chat.ref, turn, i), call) for i, call in enumerate(read.calls) if i not in rows)
         return {i: _closed(chat, call, rows.get(i)) for i, call in enumerate(read.calls)}
 
     return chat.wire.close_all(chat.wire.dump(messages), outcomes_of), unseen
+
+
+def _ended_here(chat: Chat, never: Sequence[tuple[CallKey, ToolCall]], at: float) -> tuple[p.CallRow, ...]:
+    """Rows that end the actions of an opened turn that were never taken: the model is told so, and nobody may start them any more.
+
+    Where somebody has got further with one of them by now, the store keeps that.
+    """
+    rows: list[p.CallRow] = []
+    for key, call in never:
+        tool = chat.guard.policy.tools.get(call.tool)
+        if key.turn and tool is not None and tool.acts:
+            outcome = refused(call, key, _LOST, None, chat.guard.redactor)
+            rows.append(p.CallRow(key=key, call=call, status="refused", outcome=outcome, settled=True, at=at))
+    return tuple(rows)
 
 
 def _closed(chat: Chat, call: ToolCall, row: p.CallRow | None) -> Outcome:
@@ -145,7 +164,6 @@ def _closed(chat: Chat, call: ToolCall, row: p.CallRow | None) -> Outcome:
     return unknown(call, row.key, row.arguments, approval=row.approval, again=row.effect in AGAIN)
 
 
-def _unseen(chat: Chat, position: int, call: ToolCall) -> p.Event:
+def _unseen(chat: Chat, key: CallKey, call: ToolCall) -> p.Event:
     """A call of a history that the ledger does not know: lost before it was handled, or written by somebody else."""
-    version, redactor = chat.guard.policy.version, chat.guard.redactor
-    return audit.decided(CallKey(chat.ref, 0, position), call, _LOST, None, version, redactor)
+    return audit.decided(key, call, _LOST, None, chat.guard.policy.version, chat.guard.redactor)

@@ -177,6 +177,7 @@ class Judge:
             "done is not one effect": status != "done" or acted == 1,
             "refused and acted": status not in ("refused", "none") or acted == 0,
             "told done": told != "done" or acted == 1,
+            "told interrupted and acted": kind != "once" or told != "interrupted" or acted == 0,
             "taken twice": kind != "once" or all(row.attempt <= 1 for row in own),
             "not done in the end": kind == "once" or status == "done",
         }
