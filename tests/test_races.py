@@ -90,7 +90,8 @@ def test_many_threads_of_one_guard(tmp_path: Path, store: str, seconds: float, w
 @ways
 def test_many_threads_of_several_guards(tmp_path: Path, store: str, seconds: float, way: Handle) -> None:
     """The same with eight guards, each with a store of its own on one database."""
-    guards = [load(tmp_path, url_of(store, tmp_path), "sync", seconds) for _ in range(8)]
+    url = url_of(store, tmp_path)
+    guards = [load(tmp_path, url, "sync", seconds) for _ in range(8)]
     found = at_once(MANY, lambda number: told(way(guards[number % 8], number)))
     one_winner(tmp_path, found, guards[0])
     for guard in guards:

@@ -86,7 +86,7 @@ class Keeper:
             try:
                 self._write(finish)
             except GuardError as error:
-                LOG.warning("%d outcomes could not be recorded yet: %s", len(owed) - number, error)
+                LOG.warning("%d outcomes could not be recorded yet: %s", len(owed) - number, type(error).__name__)
                 with self._wake:
                     self._owed = owed[number:] + self._owed
                 return
