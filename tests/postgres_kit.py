@@ -58,9 +58,9 @@ def _listens(url: str) -> bool:
 
 
 @cache
-def server() -> str:
-    """The URL of the server of this test run."""
-    return NAMED or next((url for url in LOCAL if _listens(url)), "") or Embedded().url
+def server(*, safe: bool = False) -> str:
+    """The URL of the server of this test run; `safe`: of one that flushes what it commits, for tests of crashes."""
+    return NAMED or next((url for url in LOCAL if _listens(url)), "") or Embedded(safe=safe).url
 
 
 def of(url: str, database: str) -> str:
@@ -78,31 +78,31 @@ def run(url: str, *statements: str) -> list[Any]:
 
 
 @cache
-def _administrator() -> psycopg.Connection[Any]:
-    return psycopg.connect(server(), autocommit=True)
+def _administrator(*, safe: bool) -> psycopg.Connection[Any]:
+    return psycopg.connect(server(safe=safe), autocommit=True)
 
 
 @cache
-def _template() -> str:
-    name = f"guard_test_{os.getpid()}"
-    _administrator().execute(f"CREATE DATABASE {name}")
-    atexit.register(_remove, name)
-    migrate(of(server(), name))
+def _template(*, safe: bool) -> str:
+    name = f"guard_test_{os.getpid()}" + ("_safe" if safe else "")
+    _administrator(safe=safe).execute(f"CREATE DATABASE {name}")
+    atexit.register(_remove, name, safe=safe)
+    migrate(of(server(safe=safe), name))
     return name
 
 
-def _remove(name: str) -> None:
+def _remove(name: str, *, safe: bool) -> None:
     with suppress(psycopg.Error):
-        _administrator().execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        _administrator(safe=safe).execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
 @contextmanager
-def database(*, empty: bool = False) -> Iterator[str]:
+def database(*, empty: bool = False, safe: bool = False) -> Iterator[str]:
     """The URL of a database of its own, migrated unless it is to be empty."""
-    name = f"{_template()}_{next(_numbers)}"
-    template = "template0" if empty else _template()
-    _administrator().execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+    name = f"{_template(safe=safe)}_{next(_numbers)}"
+    template = "template0" if empty else _template(safe=safe)
+    _administrator(safe=safe).execute(f"CREATE DATABASE {name} TEMPLATE {template}")
     try:
-        yield of(server(), name)
+        yield of(server(safe=safe), name)
     finally:
-        _remove(name)
+        _remove(name, safe=safe)

@@ -1,4 +1,4 @@
-"""Aftermath: what a chat does after its turns: follow held calls up, and close a history after a crash. As flows, for both drivers.
+"""Aftermath: what a chat does after its turns: it follows up calls that were held or in doubt. As a flow, for both drivers.
 
 Outcomes come from the ledger, never from the history that a client sends. May run what was approved meanwhile, through the same walk as
 everything else. Comes after `chat`; used by `conversation`.
@@ -8,26 +8,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from guard.core import audit
 from guard.core import ports as p
-from guard.core.answer import refused, unknown
-from guard.core.model import CallKey, Outcome, Refusal, ToolCall
+from guard.core.answer import unknown
+from guard.core.model import CallKey, Outcome, ToolCall
 from guard.core.pipeline import settle_calls
 from guard.core.reasons import Reason
 from guard.core.values import JsonObject
-from guard.runner.chat import Chat, digest_of
+from guard.runner.chat import Chat
 from guard.runner.compensation import offering
 from guard.runner.hands import Consult
-from guard.wires import Reply
 from guard.wires.texts import FOLLOW_UP, followed
 
 _OPEN = frozenset({"held", "started"})
 _APPROVAL = re.compile(r"ap_[0-9a-f]{20}")
 _FOLLOWED = re.compile(followed(f"({_APPROVAL.pattern})") + r"\)")
-_LOST = Refusal(reason=Reason.INTERRUPTED, note="in the history, not in the ledger")
 
 
 def settling(chat: Chat, history: Sequence[JsonObject] = ()) -> p.Flow[list[JsonObject]]:
@@ -47,8 +45,12 @@ def settling(chat: Chat, history: Sequence[JsonObject] = ()) -> p.Flow[list[Json
     marked = tuple(
         replace(row, settled=True) for row in rows_now if row.key in ready and not row.settled and _was_told(row, ready[row.key])
     )
-    if marked:
-        yield from p.ask(p.Record(rows=marked, events=()))
+    again = [row for row in rows if row.settled and row.outcome is not None]
+    events = tuple(
+        audit.delivered(row.key, row.call, row.outcome, chat.guard.redactor) for row in again if row.outcome is not None
+    )
+    if marked or events:
+        yield from p.ask(p.Record(rows=marked, events=events))
     return chat.wire.follow_up([outcome for outcome in told if outcome is not None])
 
 
@@ -76,15 +78,17 @@ def _was_told(row: p.CallRow, told: Outcome | None) -> bool:
     return told is None or told.status != "unknown" or row.status in {"unknown", "started"}
 
 
-def _branch(chat: Chat, store: p.Store) -> list[p.CallRow]:
+def branch(chat: Chat, store: p.Store) -> list[p.CallRow]:
+    """The calls of this chat's own branch, in order."""
     return [row for row in store.rows(chat.ref) if row.key.ref.branch == chat.ref.branch]
 
 
 def _decided(chat: Chat, store: p.Store, history: Sequence[JsonObject]) -> tuple[p.CallRow, ...]:
     """Held calls that somebody has decided about, finished ones, and those that were started and lost."""
     found: list[p.CallRow] = []
-    untold = _untold(history)
-    for row in _branch(chat, store):
+    rows = branch(chat, store)
+    untold = _untold(history) - {row.approval for row in rows if _ended_as_another(row)} if history else frozenset()
+    for row in rows:
         if row.settled and row.approval not in untold:
             continue
         approval = store.approval(row.approval) if row.status == "held" and row.approval else None
@@ -95,45 +99,6 @@ def _decided(chat: Chat, store: p.Store, history: Sequence[JsonObject]) -> tuple
     return tuple(found)
 
 
-def resuming(chat: Chat, messages: Sequence[object]) -> p.Flow[list[JsonObject]]:
-    """Close every open id of a history from the ledger, then add what was settled and is not in it yet.
-
-    What is under way elsewhere is waited for; what was lost is unknown from now on, or runs again where its class lets it.
-    """
-    started = yield from p.ask(Consult(question=lambda store: [row for row in _branch(chat, store) if row.status == "started"]))
-    if started:
-        yield from settle_calls(started, chat.context())
-    history, unseen = yield from p.ask(Consult(question=lambda store: _closing(chat, store, messages)))
-    if unseen:
-        yield from p.ask(p.Record(rows=(), events=tuple(unseen)))
-    history += yield from settling(chat, history)
-    return history
-
-
-def _closing(chat: Chat, store: p.Store, messages: Sequence[object]) -> tuple[list[JsonObject], list[p.Event]]:
-    """The history with every open call closed, and records of the calls in it that the ledger does not know."""
-    turns: dict[int, dict[int, p.CallRow]] = {}
-    for row in store.rows(chat.ref):
-        turns.setdefault(row.key.turn, {})[row.key.position] = row
-    unseen: list[p.Event] = []
-
-    def outcomes_of(read: Reply) -> Mapping[int, Outcome]:
-        rows = turns.get(store.turn_of(chat.ref, digest_of(read.kept)) or 0, {})
-        unseen.extend(_unseen(chat, i, call) for i, call in enumerate(read.calls) if i not in rows)
-        return {i: _closed(chat, call, rows.get(i)) for i, call in enumerate(read.calls)}
-
-    return chat.wire.close_all(chat.wire.dump(messages), outcomes_of), unseen
-
-
-def _closed(chat: Chat, call: ToolCall, row: p.CallRow | None) -> Outcome:
-    if row is None:
-        return refused(call, CallKey(chat.ref, 0, 0), _LOST, None, chat.guard.redactor)
-    if row.outcome is not None:
-        return replace(row.outcome, call_id=call.id, replayed=True)
-    return unknown(call, row.key, row.arguments, approval=row.approval, again=row.again)
-
-
-def _unseen(chat: Chat, position: int, call: ToolCall) -> p.Event:
-    """A call of a history that the ledger does not know: lost before it was handled, or written by somebody else."""
-    version, redactor = chat.guard.policy.version, chat.guard.redactor
-    return audit.decided(CallKey(chat.ref, 0, position), call, _LOST, None, version, redactor)
+def _ended_as_another(row: p.CallRow) -> bool:
+    """Whether the end of a held call was told as the outcome of an equal one that was proposed later."""
+    return row.status == "alias" and row.outcome is not None and row.outcome.status != "held"

@@ -6,8 +6,9 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from guard.core.values import JsonObject
-from guard.runner.aftermath import resuming, settling
+from guard.runner.aftermath import settling
 from guard.runner.chat import Chat
+from guard.runner.closing import resuming
 from guard.runner.drivers import SyncRun
 from guard.runner.drivers_async import AsyncRun
 from guard.runner.turn import Turn

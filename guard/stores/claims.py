@@ -42,6 +42,8 @@ def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event]) -> 
 def _put(tables: Tables, row: CallRow) -> None:
     home, place = home_of(row.key.ref), (row.key.turn, row.key.position)
     old = tables.row(home, place)
+    if old is not None and _ends_untaken(row):
+        return  # somebody got further with it
     taken = old is not None and old.status in _TAKEN
     if old is not None and taken and not _ends(old, row):
         if row.settled and not old.settled and not (row.status == "unknown" and old.status in FINISHED):
@@ -91,6 +93,13 @@ def _ends(old: CallRow, new: CallRow) -> bool:
 def _never_ran(old: CallRow, new: CallRow) -> bool:
     """Whether the one who took it says that it was not started. Of an earlier attempt that says nothing."""
     return new.status == "refused" and new.outcome is not None and new.outcome.reason in _NEVER_RAN and old.attempt <= 1
+
+
+def _ends_untaken(row: CallRow) -> bool:
+    """Whether the row ends a call that no walk had written down: its history was closed, and the model told that it did not run."""
+    return (
+        row.status == "refused" and not row.fingerprint and row.outcome is not None and row.outcome.reason is Reason.INTERRUPTED
+    )
 
 
 def claim(tables: Tables, command: Claim) -> ClaimAnswer:
@@ -154,7 +163,7 @@ def _same_key(tables: Tables, home: Home, place: Place, row: CallRow) -> ClaimAn
         return Conflict(why="the call key was used before with other content")
     if old.status in OPEN_ENDED:
         return InDoubt(row=old)
-    if old.status in FINISHED:
+    if old.status in FINISHED or _ends_untaken(old):
         return Replay(row=old)
     if tables.claimed(home, place):  # and then found not to have run: its recorded answer stands, it is not taken twice
         return InDoubt(row=old) if old.outcome is None else Replay(row=old)
