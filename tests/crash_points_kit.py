@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,11 +19,12 @@ from crash import places, targets
 from crash.point import GO, chat_of, guard_on, reply
 from crash.verdict import code
 from provider_rules import check_anthropic, check_openai
+from stores_kit import records
 from wire_helpers import answers
 
 from guard import Guard, Turn
 from guard.core.ports import CallRow
-from guard.stores.chain import verify
+from guard.stores.chain import verify_store
 
 HERE = Path(__file__).parent
 
@@ -75,7 +77,7 @@ class Point:
         guard = guard_on(self.folder, self.url)
         try:
             yield guard
-            assert verify(guard.store.audit()).ok
+            assert verify_store(guard.store).ok
         finally:
             guard.close()
 
@@ -119,4 +121,9 @@ class Point:
 
 def kinds(guard: Guard) -> list[str]:
     """The kinds of all audit records, in order."""
-    return [json.loads(record.body)["kind"] for record in guard.store.audit()]
+    return [json.loads(record.body)["kind"] for record in records(guard.store)]
+
+
+def told_ends(content: object) -> list[str]:
+    """How `once_asked`, proposed as c1, ended, as often as follow-ups in this content say so."""
+    return re.findall(r"once_asked \(call c1, approval ap_[0-9a-f]+\): (\w+)", str(content))

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from stores_kit import STORES, Clock, a_store
+from stores_kit import STORES, Clock, a_store, records
 from wire_helpers import message
 
 from guard import Outcome, PolicyWarning, Session
@@ -184,7 +184,7 @@ class Life:
         return [key for name, _, key in self.ran if name == tool]
 
     def events(self, kind: str) -> list[dict[str, Any]]:
-        bodies = [json.loads(record.body) for record in self.store.audit()]
+        bodies = [json.loads(record.body) for record in records(self.store)]
         return [body for body in bodies if body["kind"] == kind]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from life_kit import DONE, LEASE, UNKNOWN, Life, a_life, all_lives, error, lives, policy, said
+from stores_kit import records
 
 from guard import OutcomeUnknownError, ToolError
 from guard.core.rules import MOST_ATTEMPTS
@@ -88,7 +89,7 @@ def test_the_key_is_the_guards_own(life: Life) -> None:
     one, other = life.keys("same")
     assert len({one, other, ""}) == 3
     assert one not in str(outcomes)
-    assert one not in str([record.body for record in life.store.audit()])
+    assert one not in str([record.body for record in records(life.store)])
     assert one != life.rows()[1].idem
     guard.hands.store.secret = b"x" * 32
     assert guard.hands.key(life.rows()[1].idem) != one

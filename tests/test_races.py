@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from crash import places, targets
 from crash.racers import GO, chat_of, load, reply, told
-from stores_kit import claim, key
+from stores_kit import claim, key, records
 
 from guard.core.ports import InDoubt, Won
-from guard.stores.chain import verify
+from guard.stores.chain import verify_store
 
 HERE = Path(__file__).parent
 MANY = 64
@@ -69,8 +69,8 @@ def one_winner(folder: Path, found: list[list[Any]], guard: Any) -> None:
     assert [status for status, _ in found[0]] == ["done"] * len(found[0])
     assert [json.loads(content)["n"] for _, content in found[0]] == list(range(len(found[0])))
     assert sorted(targets.lines(folder, "effect")) == [[str(n)] for n in range(len(found[0]))]
-    begun = [record for record in guard.store.audit() if '"kind":"call.begin"' in record.body]
-    assert (len(begun), verify(guard.store.audit()).ok) == (len(found[0]), True)
+    begun = [record for record in records(guard.store) if '"kind":"call.begin"' in record.body]
+    assert (len(begun), verify_store(guard.store).ok) == (len(found[0]), True)
 
 
 @stores

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from life_kit import BOSS, CLERK, DONE, ENTRIES, OTHER_BOSS, STRANGER, UNKNOWN, Life, a_life, lives, plain_lives, said
+from stores_kit import records
 
 from guard import ApprovalError, OutcomeUnknownError, Session
 from guard.core.ports import CallRow
@@ -164,7 +165,7 @@ def test_a_word_settles_the_call(life: Life, tool: str, happened: bool) -> None:
         {"observed": happened},
         "Asked [email]: ref 4711.",
     )
-    assert "kim@" not in str([one.body for one in life.store.audit()])
+    assert "kim@" not in str([one.body for one in records(life.store)])
     assert life.ran == [("look", 1, life.keys("look")[0])]
 
 

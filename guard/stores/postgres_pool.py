@@ -51,6 +51,13 @@ class Limits:
     size: int = 16
 
 
+class Quiet(psycopg.Connection[Any]):
+    """A connection that a forgotten store takes with it: libpq's own object closes it, in the process that made it."""
+
+    def __del__(self, *_: Any) -> None:
+        """Nothing to warn of."""
+
+
 def connect(url: str, limits: Limits) -> psycopg.Connection[Any]:
     """A plain connection. Raises StoreError, whose text holds nothing of the URL."""
     try:
@@ -64,7 +71,7 @@ def connect(url: str, limits: Limits) -> psycopg.Connection[Any]:
         "client_encoding": "UTF8",
     }
     try:
-        return psycopg.connect(**{**more, **given}, autocommit=True)
+        return Quiet.connect(**{**more, **given}, autocommit=True)
     except psycopg.Error as error:
         if error.sqlstate:
             raise store_error(FailedError(error.sqlstate)) from None

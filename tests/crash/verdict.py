@@ -20,7 +20,7 @@ from crash.cast import Host
 from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Store
 from guard.stores import open_store
-from guard.stores.chain import verify
+from guard.stores.chain import verify_store
 
 ROUNDS = 6
 
@@ -120,7 +120,7 @@ class Judge:
         report.invocations = len(targets.lines(self._folder, "invoke"))
         for number in numbers(self._folder):
             self._talk(number)
-        chain = verify(self._store.audit())
+        chain = verify_store(self._store)
         report.records = chain.records
         self._must(chain.ok, f"the audit chain does not verify: {chain}")
         path = url.partition("sqlite:///")[2]
