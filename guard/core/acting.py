@@ -29,6 +29,7 @@ class Won:
     idem: str = ""
     lease: float = inf
     asked: float = 0.0
+    sign: str = ""  # the driver's own, by which it knows this claim again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ class Claim(Command[ClaimAnswer]):
     taken once more; its approval stays the one that was spent then.
     """
 
-    row: CallRow  # with status "started"
+    row: CallRow  # with status "started"; `executor` is the driver's sign of this very claim
     approval: str | None
     event: Event | Callable[[int], Event]  # of an attempt, where its number belongs in
     lease: float = inf

@@ -81,6 +81,12 @@ def in_doubt(row: CallRow, redactor: Redactor, *, told: bool) -> tuple[CallRow, 
     return replace(row, status="unknown", outcome=outcome, settled=row.settled or told), event
 
 
+def never_started(row: CallRow, redactor: Redactor) -> tuple[tuple[CallRow, ...], tuple[Event, ...]]:
+    """The row and record of a call that was taken, and whose taker never learned it: it was refused, and did not run."""
+    outcome = answer.refused(row.call, row.key, answer.unstored("unavailable"), row.arguments, redactor)
+    return (replace(row, status="refused", outcome=outcome),), (audit.ended(row.key, row.call, outcome, redactor),)
+
+
 _REASON = {(True, False): Reason.TOOL_TIMED_OUT, (False, True): Reason.INTERRUPTED, (False, False): Reason.TOOL_FAILED}
 
 

@@ -196,7 +196,7 @@ class Store(Protocol):
     def lapse(self, command: Lapse) -> CallRow:
         """See Lapse."""
 
-    def renew(self, key: CallKey, attempt: int, lease: float) -> bool:
+    def renew(self, key: CallKey, attempt: int, lease: float, sign: str = "") -> bool:
         """Keep a started call for `lease` more seconds from now; False when this attempt of this process no longer has it."""
 
     def call(self, key: CallKey) -> CallRow | None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from secrets import token_hex
 from typing import Any, Generic, TypeVar
 
 from guard.core import ports as p
@@ -65,7 +66,7 @@ class Hands:
     keeper: Keeper = field(init=False)
 
     def __post_init__(self) -> None:
-        self.keeper = Keeper(self.store)
+        self.keeper = Keeper(self.store, self.redactor)
 
     def store_call(self, command: p.Command[Any]) -> Callable[[], Any] | None:
         """What to call for a command that the store answers; None for the others."""
@@ -78,9 +79,14 @@ class Hands:
 
     def _claim(self, command: p.Claim) -> p.ClaimAnswer:
         """Take a call; its lease counts from before it was asked for."""
-        asked = elapsed()
-        found = self.store.claim(command)
-        return replace(found, asked=asked) if isinstance(found, p.Won) else found
+        asked, sign = elapsed(), token_hex(8)
+        try:
+            found = self.store.claim(replace(command, row=replace(command.row, executor=sign)))
+        except BaseException as error:
+            if not isinstance(error, AnsweredInterrupt):
+                self.keeper.disown(command.row.key, sign)  # it may have been written all the same, and nothing will start
+            raise
+        return replace(found, asked=asked, sign=sign) if isinstance(found, p.Won) else found
 
     def _finish(self, command: p.Finish) -> None:
         """Write outcomes down. That of an action is tried again for a moment, and kept until the store is back."""

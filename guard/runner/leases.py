@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from guard.core import ports as p
+from guard.core.endings import never_started
 from guard.core.model import CallKey
 
 LOG = logging.getLogger("guard")
@@ -36,27 +37,27 @@ def enough_left(won: p.Won, timeout: float | None) -> bool:
 class _Held:
     """One running call: which attempt, and when its lease is to be renewed next."""
 
-    attempt: int
-    lease: float
+    won: p.Won
     due: float
 
 
 class Keeper:
     """The leases and the unwritten outcomes of one guard."""
 
-    def __init__(self, store: p.Store) -> None:
-        self._store = store
+    def __init__(self, store: p.Store, redactor: p.Redactor) -> None:
+        self._store, self._redactor = store, redactor
         self._held: dict[CallKey, _Held] = {}
-        self._owed: list[p.Finish] = []
+        self._owed: list[p.Finish | tuple[CallKey, str]] = []
         self._pause, self._retry = _FIRST, 0.0
         self._closed = False
+        self._said = 0  # how much was owed when the log was told
         self._wake = threading.Condition()
         self._thread: threading.Thread | None = None
 
     def hold(self, key: CallKey, won: p.Won) -> None:
         """Renew the lease of this call until `drop`."""
         with self._wake:
-            self._held[key] = _Held(won.attempt, won.lease, won.asked + won.lease / 3)
+            self._held[key] = _Held(won, won.asked + won.lease / 3)
             self._start()
 
     def drop(self, key: CallKey) -> None:
@@ -73,6 +74,15 @@ class Keeper:
             self._retry = elapsed() + self._pause
             self._start()
 
+    def disown(self, key: CallKey, sign: str) -> None:
+        """The answer to this claim was lost, and the model was told that nothing ran: if it was written, the ledger must say so, too."""
+        with self._wake:
+            if self._closed:
+                return
+            self._owed.append((key, sign))
+            self._retry = elapsed() + self._pause
+            self._start()
+
     def close(self) -> None:
         """Try once more to write down what is owed; what the store does not take now is lost, and its call will be unknown."""
         self.flush()
@@ -86,13 +96,27 @@ class Keeper:
             owed, self._owed = self._owed, []
         for number, finish in enumerate(owed):
             try:
-                self._write(finish)
+                if isinstance(finish, p.Finish):
+                    self._write(finish)
+                else:
+                    self._withdraw(*finish)
             except Exception as error:  # noqa: BLE001 - whatever a store raises, what it did not take is kept
-                LOG.warning("%d outcomes could not be recorded yet: %s", len(owed) - number, type(error).__name__)
+                self._say(len(owed) - number, error)
                 with self._wake:
                     self._owed = owed[number:] + self._owed
                 return
-        self._pause = _FIRST
+        self._pause, self._said = _FIRST, 0
+
+    def _say(self, count: int, error: Exception) -> None:
+        """One line for the host's log each time that more is owed."""
+        if count > self._said:
+            LOG.warning("%d outcomes could not be recorded yet: %s", count, type(error).__name__)
+        self._said = count
+
+    def _withdraw(self, key: CallKey, sign: str) -> None:
+        row = self._store.call(key)
+        if row is not None and row.status == "started" and row.executor.partition("@")[0] == sign and row.attempt == 1:
+            self._store.record(*never_started(row, self._redactor))
 
     def _write(self, finish: p.Finish) -> None:
         first = finish.rows[0]
@@ -126,8 +150,9 @@ class Keeper:
         for key, held in list(self._held.items()):
             if held.due > now:
                 continue
-            held.due = now + held.lease / 3
-            _quietly(partial(self._store.renew, key, held.attempt, held.lease))
+            won = held.won
+            held.due = now + won.lease / 3
+            _quietly(partial(self._store.renew, key, won.attempt, won.lease, won.sign))
 
 
 def _quietly(call: Callable[[], object]) -> None:

@@ -138,7 +138,9 @@ def _take(tables: Tables, command: Claim, before: CallRow | None) -> Won:
     idem = row.idem if before is None else before.idem
     until = tables.now + command.lease
     tables.append(command.event(attempt) if callable(command.event) else command.event)
-    taken = replace(row, status="started", at=tables.now, run=run, attempt=attempt, lease=until, idem=idem, executor=me())
+    taken = replace(
+        row, status="started", at=tables.now, run=run, attempt=attempt, lease=until, idem=idem, executor=me(row.executor)
+    )
     tables.put(taken)
     return Won(at=tables.now, attempt=attempt, idem=idem, lease=command.lease)
 

@@ -16,9 +16,10 @@ _DIGITS = 18
 _DEAD = frozenset("ZX")  # a process that ended and was not yet waited for does nothing any more
 
 
-def me() -> str:
-    """The name of this process; empty where the system does not tell."""
-    return _name(os.getpid())
+def me(sign: str = "") -> str:
+    """The name of this process; empty where the system does not tell. `sign` stands before it: which of its claims this is."""
+    own = _name(os.getpid())
+    return f"{sign}@{own}" if sign else own
 
 
 @lru_cache(maxsize=4)
@@ -48,8 +49,8 @@ def _began(pid: int) -> str:
 
 
 def gone(executor: str) -> bool:
-    """Whether the process of this name is surely gone. False where that cannot be known."""
-    place, pid, began = ["", "", "", *executor.rsplit(":", 2)][-3:]
+    """Whether the process of this name (a sign before it counts for nothing) is surely gone. False where that cannot be known."""
+    place, pid, began = ["", "", "", *executor.rpartition("@")[2].rsplit(":", 2)][-3:]
     if not (place and pid.isdecimal() and len(pid) <= _DIGITS) or place != _place():
         return False
     try:

@@ -93,10 +93,10 @@ class LedgerStore:
         """Write down that a started call was lost, unless it is not; the row as it stands then."""
         return self._tables.write(lambda tables: doubts.lapse(tables, command))
 
-    def renew(self, key: CallKey, attempt: int, lease: float) -> bool:
+    def renew(self, key: CallKey, attempt: int, lease: float, sign: str = "") -> bool:
         """Keep a started call for `lease` more seconds; False when this process no longer has this attempt."""
         home, place = home_of(key.ref), (key.turn, key.position)
-        return self._tables.write(lambda tables: tables.renew(home, place, (attempt, me()), tables.now + lease))
+        return self._tables.write(lambda tables: tables.renew(home, place, (attempt, me(sign)), tables.now + lease))
 
     def call(self, key: CallKey) -> CallRow | None:
         """One row."""
