@@ -205,6 +205,12 @@ class Store(Protocol):
     def rows(self, ref: ConversationRef, *, turn: int | None = None) -> tuple[CallRow, ...]:
         """Rows of one turn, or of the whole conversation, all branches, in order."""
 
+    def unsettled(self, ref: ConversationRef) -> tuple[CallRow, ...]:
+        """Rows of all branches whose outcome was not told yet, in order."""
+
+    def told(self, keys: Mapping[CallKey, str], events: Sequence[Event]) -> None:
+        """Remember that outcomes with these statuses were told, each only where the call still has it; write `events`."""
+
     def turn_of(self, ref: ConversationRef, digest: str) -> int | None:
         """The newest turn of this branch with these calls; None where there is none."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from guard.core import audit
 from guard.core import ports as p
@@ -41,16 +40,11 @@ def settling(chat: Chat, history: Sequence[JsonObject] = ()) -> p.Flow[list[Json
     if not ready and not gone:
         return []
     told = [*(ready[row.key] for row in rows if row.key in ready), *gone]
-    rows_now = yield from p.ask(Consult(question=lambda store: store.rows(chat.ref)))
-    marked = tuple(
-        replace(row, settled=True) for row in rows_now if row.key in ready and not row.settled and _was_told(row, ready[row.key])
-    )
-    again = [row for row in rows if row.settled and row.outcome is not None]
-    events = tuple(
-        audit.delivered(row.key, row.call, row.outcome, chat.guard.redactor) for row in again if row.outcome is not None
-    )
+    marked = {row.key: outcome.status for row in rows if (outcome := ready.get(row.key)) is not None and not row.settled}
+    again = [(row, row.outcome) for row in rows if row.settled and row.outcome is not None]
+    events = tuple(audit.delivered(row.key, row.call, outcome, chat.guard.redactor) for row, outcome in again)
     if marked or events:
-        yield from p.ask(p.Record(rows=marked, events=events))
+        yield from p.ask(Consult(question=lambda store: store.told(marked, events)))
     return chat.wire.follow_up([outcome for outcome in told if outcome is not None])
 
 
@@ -73,20 +67,16 @@ def _gone(chat: Chat, store: p.Store, history: Sequence[JsonObject]) -> list[Out
     return found
 
 
-def _was_told(row: p.CallRow, told: Outcome | None) -> bool:
-    """Whether the row still says what was told; what was found out since about an unknown call is told next time."""
-    return told is None or told.status != "unknown" or row.status in {"unknown", "started"}
-
-
-def branch(chat: Chat, store: p.Store) -> list[p.CallRow]:
-    """The calls of this chat's own branch, in order."""
-    return [row for row in store.rows(chat.ref) if row.key.ref.branch == chat.ref.branch]
+def branch(chat: Chat, store: p.Store, *, unsettled: bool = False) -> list[p.CallRow]:
+    """The calls of this chat's own branch, or those of them whose outcome was not told yet, in order."""
+    rows = store.unsettled(chat.ref) if unsettled else store.rows(chat.ref)
+    return [row for row in rows if row.key.ref.branch == chat.ref.branch]
 
 
 def _decided(chat: Chat, store: p.Store, history: Sequence[JsonObject]) -> tuple[p.CallRow, ...]:
     """Held calls that somebody has decided about, finished ones, and those that were started and lost."""
     found: list[p.CallRow] = []
-    rows = branch(chat, store)
+    rows = branch(chat, store, unsettled=not history)
     untold = _untold(history) - {row.approval for row in rows if _ended_as_another(row)} if history else frozenset()
     for row in rows:
         if row.settled and row.approval not in untold:

@@ -15,7 +15,7 @@ from guard.core.ports import AskApproval, Event
 from guard.errors import ApprovalError, StoreError
 from guard.stores.budgets import release
 from guard.stores.stamp import time_text
-from guard.stores.tables import Asked, Home, Tables, Wanted, own
+from guard.stores.tables import Asked, Home, Tables, Wanted, home_of, own, visible
 
 LIVE = frozenset({"pending", "approved"})
 
@@ -89,6 +89,14 @@ def ask(tables: Tables, command: AskApproval) -> Approval:
         tables.open(Asked(approval=proposal, run=command.run))
         return proposal
     return answer
+
+
+def answered(tables: Tables, command: AskApproval) -> Approval | None:
+    """The approval that answers this proposal; None where one has to be opened, or the end of one written down."""
+    proposal = command.proposal
+    ref = ConversationRef(tenant=proposal.tenant, principal=proposal.requester, conversation=proposal.conversation)
+    known = tables.about(home_of(ref), proposal.fingerprint) if visible(tables, ref) else ()
+    return None if any(is_due(asked, tables.now) for asked in known) else _answer(known, proposal, command.run)
 
 
 def _answer(known: Iterable[Asked], proposal: Approval, run: int) -> Approval | None:

@@ -6,10 +6,10 @@ a late truth settles an unknown one. Shared by every store; may only ask the tab
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from guard.core.model import Approval
+from guard.core.model import Approval, CallKey
 from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Replay, Won
 from guard.core.reasons import Reason
 from guard.stores.approvals import LIVE, look
@@ -37,6 +37,14 @@ def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event]) -> 
         tables.append(event)
     for row in rows:
         _put(tables, row)
+
+
+def told(tables: Tables, keys: Mapping[CallKey, str], events: Sequence[Event]) -> None:
+    """Mark outcomes as told, each only where the call still has that status, and write the events."""
+    for event in events:
+        tables.append(event)
+    for key, status in keys.items():
+        tables.settle(home_of(key.ref), (key.turn, key.position), status)
 
 
 def _put(tables: Tables, row: CallRow) -> None:

@@ -71,7 +71,8 @@ class LedgerStore:
 
     def ask(self, command: AskApproval) -> Approval:
         """The approval that answers this proposal, or the proposal itself, now pending."""
-        return self._tables.write(lambda tables: approvals.ask(tables, command))
+        found = self._tables.read(lambda tables: approvals.answered(tables, command))
+        return self._tables.write(lambda tables: approvals.ask(tables, command)) if found is None else found
 
     def record(self, rows: Sequence[CallRow], events: Sequence[Event]) -> None:
         """Write rows and events, durable when it returns."""
@@ -106,6 +107,14 @@ class LedgerStore:
     def rows(self, ref: ConversationRef, *, turn: int | None = None) -> tuple[CallRow, ...]:
         """Calls of one turn, or of the whole conversation, all branches, in order."""
         return self._tables.read(lambda tables: tables.rows(home_of(ref), turn) if visible(tables, ref) else ())
+
+    def unsettled(self, ref: ConversationRef) -> tuple[CallRow, ...]:
+        """Calls of the conversation whose outcome was not told yet, in order."""
+        return self._tables.read(lambda tables: tables.unsettled(home_of(ref)) if visible(tables, ref) else ())
+
+    def told(self, keys: Mapping[CallKey, str], events: Sequence[Event]) -> None:
+        """Remember that these outcomes were told, each only where the call still has the status that was told."""
+        self._tables.write(lambda tables: claims.told(tables, keys, events))
 
     def turn_of(self, ref: ConversationRef, digest: str) -> int | None:
         """The newest turn of this branch with these calls, turns with a key left out; None where there is none."""

@@ -141,6 +141,16 @@ class MemoryTables(MemoryDoubts):
         numbers = sorted(turns) if turn is None else [turn]
         return tuple(row for number in numbers for _, row in sorted(turns.get(number, {}).items()))
 
+    def unsettled(self, home: Home) -> tuple[CallRow, ...]:
+        """Calls that were not told yet."""
+        return tuple(row for row in self.rows(home, None) if not row.settled)
+
+    def settle(self, home: Home, place: Place, status: str) -> None:
+        """Mark a call as told."""
+        row = self.row(home, place)
+        if row is not None and row.status == status:
+            self.put(replace(row, settled=True))
+
     def ledger(self, home: Home, tools: frozenset[str], before: int, statuses: frozenset[str]) -> tuple[CallRow, ...]:
         """Earlier calls of these tools."""
         by_tool = self._rooms[home].by_tool

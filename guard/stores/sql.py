@@ -43,6 +43,8 @@ _CALL = _CALLS_OF_ALL + " WHERE c.conversation = ?"
 _IN_ORDER = " ORDER BY c.turn, c.position"
 CALL = _CALL + " AND c.turn = ? AND c.position = ?"
 CALLS = _CALL + _IN_ORDER
+UNSETTLED = _CALL + " AND c.settled = 0" + _IN_ORDER
+SETTLE = "UPDATE calls SET settled = 1 WHERE conversation = ? AND turn = ? AND position = ? AND status = ?"
 CALLS_OF_TURN = _CALL + " AND c.turn = ?" + _IN_ORDER
 CALLS_OF_TOOL = _CALL + " AND c.tool = ? AND c.turn < ?" + _IN_ORDER
 _ALIKE = "SELECT turn, position FROM calls WHERE conversation = ? AND mark = ? AND mark <> '' AND status = ?"

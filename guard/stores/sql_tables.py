@@ -118,6 +118,14 @@ class SqlTables(SqlApprovals):
         name = name_of(home)
         return self._calls(sql.CALLS, name) if turn is None else self._calls(sql.CALLS_OF_TURN, name, turn)
 
+    def unsettled(self, home: Home) -> tuple[CallRow, ...]:
+        """Calls that were not told yet."""
+        return self._calls(sql.UNSETTLED, name_of(home))
+
+    def settle(self, home: Home, place: Place, status: str) -> None:
+        """Mark a call as told."""
+        self.run(sql.SETTLE, name_of(home), *place, status)
+
     def ledger(self, home: Home, tools: frozenset[str], before: int, statuses: frozenset[str]) -> tuple[CallRow, ...]:
         """Earlier calls of these tools."""
         name = name_of(home)

@@ -140,6 +140,12 @@ class Tables(Protocol):
     def rows(self, home: Home, turn: int | None) -> tuple[CallRow, ...]:
         """The calls of one turn, or all, in order."""
 
+    def unsettled(self, home: Home) -> tuple[CallRow, ...]:
+        """The calls whose outcome was not told yet, in order."""
+
+    def settle(self, home: Home, place: Place, status: str) -> None:
+        """Mark a call as told where it has this status."""
+
     def ledger(self, home: Home, tools: frozenset[str], before: int, statuses: frozenset[str]) -> tuple[CallRow, ...]:
         """The calls of these tools in turns before `before`, in order."""
 
