@@ -11,6 +11,7 @@ from stores_kit import row
 
 from guard.core.ports import CallRow, Finish
 from guard.errors import StoreError
+from guard.redactors import REDACTOR
 from guard.runner.leases import Keeper
 from guard.stores import open_store
 
@@ -24,7 +25,7 @@ class Down(Wrapped):
 
 def test_a_store_that_stays_down_is_named_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
     """The error's text is the store's: it may hold anybody's data, so the log gets its class alone."""
-    keeper = Keeper(Down(open_store("memory://")))
+    keeper = Keeper(Down(open_store("memory://")), REDACTOR)
     keeper.owe(Finish(rows=(row(attempt=1),), events=()))
     with caplog.at_level(logging.WARNING, logger="guard"):
         keeper.flush()
