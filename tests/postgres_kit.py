@@ -79,7 +79,9 @@ def run(url: str, *statements: str) -> list[Any]:
 
 @cache
 def _administrator(*, safe: bool) -> psycopg.Connection[Any]:
-    return psycopg.connect(server(safe=safe), autocommit=True)
+    connection = psycopg.connect(server(safe=safe), autocommit=True)
+    atexit.register(connection.close)
+    return connection
 
 
 @cache
