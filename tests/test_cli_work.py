@@ -146,7 +146,9 @@ def test_json_is_one_object_a_line(here: Guard, capfd: pytest.CaptureFixture[str
 def test_nobody_to_act_for_is_said(here: Guard, capfd: pytest.CaptureFixture[str]) -> None:
     """The calls stay held for whoever can tell who the person is."""
     ran = once(capfd, "--guard", "shop:make", "--session", "shop:nobody")
-    assert [line.partition(";")[0] for line in ran.out.splitlines()] == ["pay: nobody (the session loader gave nobody)"] * 3
+    assert [line.partition(";")[0] for line in ran.out.splitlines()] == [
+        "pay: nobody (the session loader gave nobody, or failed)"
+    ] * 3
     assert paid() == []
     assert {row.status for row in here.store.rows(here.open(CLERK, wire="openai-chat", conversation="conv\u202e").ref)} == {
         "held"

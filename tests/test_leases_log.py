@@ -30,5 +30,7 @@ def test_a_store_that_stays_down_is_named_without_its_words(caplog: pytest.LogCa
     with caplog.at_level(logging.WARNING, logger="guard"):
         keeper.flush()
     keeper.close()
-    assert "1 outcomes could not be recorded yet: StoreError" in caplog.messages
+    assert caplog.messages == [
+        "1 outcomes could not be recorded yet, and are kept until the store is back: StoreError (unavailable)"
+    ]
     assert "jane" not in caplog.text

@@ -27,7 +27,7 @@ EXAMPLES = """examples:
   guard approvals reject ap_1f2e0c94b7d35a6881e0 --reason "wrong month"
 
 You are the operating-system user that runs the command; `people:` in the policy folder says which person that is. A yes runs nothing: the
-program that asked runs the call when it goes on."""
+program that asked runs the call when it goes on, or a worker does."""
 VERBS = {
     "list": "approvals that wait, oldest first",
     "show": "one approval in full",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from guard.policy import Loaded, load_policy
 from guard.stores import open_store, schema
 
 DEFAULT_POLICY = "policies/"
+RESTORED = "a backup was put back into this store, so no action starts; say so first: guard serve restored --reason TEXT"
 
 
 class UsageError(GuardError):
@@ -53,6 +55,8 @@ def existing_store(url: str) -> Iterator[Store]:
     except StoreError as error:
         raise UsageError(f"{spell(_without_password(url))}: {error}") from error
     with closing(store):
+        if store.older:
+            print(f"guard: {RESTORED}", file=sys.stderr)
         yield store
 
 

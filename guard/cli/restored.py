@@ -11,7 +11,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 
-from guard.cli.places import DEFAULT_STORE, existing_store, system_user
+from guard.cli.places import DEFAULT_STORE, UsageError, existing_store, system_user
 from guard.cli.show import json_text
 from guard.core.values import keyed
 from guard.redactors import REDACTOR
@@ -40,6 +40,8 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Begin a new epoch of the store. Exit code 1 when the answer is no."""
+    if not arguments.reason.strip():
+        raise UsageError("--reason: say which backup was put back, and why")
     if not arguments.yes and not _confirmed():
         print("guard: nothing was changed", file=sys.stderr)
         return 1

@@ -29,9 +29,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the group to the parser."""
     parser = commands.add_parser(
         "serve",
-        help="prepare what programs share",
+        help="migrate a store, run its workers, say that a backup was put back",
         description="Run or prepare what programs share.",
-        epilog=EXAMPLES,
+        epilog=f"{EXAMPLES}\n\n{work.EXAMPLES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verbs = parser.add_subparsers(required=True, metavar="VERB")

@@ -72,16 +72,22 @@ def list_(arguments: argparse.Namespace) -> int:
     """Show what is in doubt, without arguments, and whether this person may settle it."""
     with desk(arguments) as here:
         found = _seen(here)
+        more = len(here.doubts.list(tenant=here.me.tenant)) - len(found)
         rows = [_row(here, one) for one in found]
         plain = [{**_json(one), "you_may_settle": here.doubts.entitled(one, here.me)} for one in found]
     if arguments.json:
         print(json_text(plain))
     elif not found:
-        print(f"nothing is in doubt for {here.me.principal} in the tenant {here.me.tenant}")
+        print(f"nothing is in doubt for {here.me.principal} in the tenant {here.me.tenant}{_others(more)}")
     else:
         for line in table(("call", "tool", "class", "started", "asked for by", "conversation", "you"), rows):
             print(line)
     return 0
+
+
+def _others(more: int) -> str:
+    """That there are calls in doubt that others must settle: nobody should take an empty list for the whole of it."""
+    return f"; {more} more, for others to settle (who may approve calls of the tool, or who asked for it)" if more else ""
 
 
 def _seen(here: Desk) -> list[Unknown]:
@@ -130,7 +136,8 @@ def _lines(one: Unknown) -> list[str]:
         ("key", one.key or "none"),
     ]
     arguments = [f"  {spell(name)}: {value(given)}" for name, given in one.arguments.items()] or ["  none"]
-    return [*pairs(facts), "arguments", *arguments, "It was started and has no outcome: it may or may not have taken effect."]
+    started = "It was started and has no outcome" if one.attempt else "It was approved when the backup was made that was put back"
+    return [*pairs(facts), "arguments", *arguments, f"{started}: it may or may not have taken effect."]
 
 
 def resolve(arguments: argparse.Namespace) -> int:

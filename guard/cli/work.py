@@ -11,14 +11,15 @@ import importlib
 import logging
 import signal
 import sys
+from collections.abc import Callable
 from math import inf
 from pathlib import Path
 from typing import Any
 
-from guard.cli.places import DEFAULT_POLICY, DEFAULT_STORE, UsageError
+from guard.cli.places import DEFAULT_POLICY, DEFAULT_STORE, RESTORED, UsageError
 from guard.cli.show import json_text, spell
 from guard.compose import AsyncGuard, Guard
-from guard.errors import StoreError
+from guard.errors import GuardError, StoreError
 from guard.runner.doubts import name_of
 from guard.runner.guard import GuardBase
 from guard.runner.worker import Done, Worker
@@ -47,8 +48,8 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--session", metavar="MODULE:NAME", required=True, help="who somebody is now: (principal, tenant) to a Session or None"
     )
-    parser.add_argument("--policy", default=DEFAULT_POLICY, metavar="DIR", help="with --tools; default: %(default)s")
-    parser.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="with --tools; default: %(default)s")
+    parser.add_argument("--policy", metavar="DIR", help=f"with --tools; default: {DEFAULT_POLICY}")
+    parser.add_argument("--store", metavar="URL", help=f"with --tools; default: {DEFAULT_STORE}")
     parser.add_argument(
         "--grace", type=_seconds, default=10.0, metavar="SECONDS", help="left to a call's own process; default: %(default)s"
     )
@@ -74,17 +75,31 @@ def work(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--session {spell(arguments.session)}: a function (principal, tenant) is needed")
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="guard: %(message)s")
     with guard_of(arguments) as guard, Worker(guard, sessions, grace=arguments.grace) as worker:
-        stop = _Stop()
+        if guard.store.older:
+            raise GuardError(RESTORED)
         print(f"guard: working on {spell(_shown(arguments))}", file=sys.stderr, flush=True)
-        while not stop.asked:
-            done = _batch(worker, stop)
-            for one in done or ():
-                print(_line(one, as_json=arguments.json), flush=True)
-            if not done:
-                if arguments.once and done is not None:
-                    break
-                guard.store.wait(arguments.poll)
+        return _loop(arguments, guard, worker)
+
+
+def _loop(arguments: argparse.Namespace, guard: GuardBase, worker: Worker) -> int:
+    stop, ran = _Stop(), 0
+    while not stop.asked:
+        done = _batch(worker, stop)
+        ran += len(done or ())
+        for one in done or ():
+            print(_line(one, as_json=arguments.json), flush=True)
+        if done:
+            continue
+        if arguments.once:
+            if not ran and done is not None:
+                print(f"guard: nothing to do; {_left(arguments.grace)}", file=sys.stderr)
+            return 1 if done is None else 0  # it was said that the store is down
+        guard.store.wait(arguments.poll)
     return 0
+
+
+def _left(grace: float) -> str:
+    return f"an approved call is left to its own program for {grace:g} seconds, a lost one until its lease ends"
 
 
 def _batch(worker: Worker, stop: _Stop) -> list[Done] | None:
@@ -104,13 +119,13 @@ def _line(one: Done, *, as_json: bool) -> str:
     if as_json:
         place = {"tenant": ref.tenant, "conversation": ref.conversation, "turn": row.key.turn, "position": row.key.position}
         return json_text({"tool": row.call.tool, "status": status, "reason": reason or None, "id": name_of(row.key), **place})
-    because = f" ({reason})" if reason else " (the session loader gave nobody)" if outcome is None else ""
+    because = f" ({reason})" if reason else " (the session loader gave nobody, or failed)" if outcome is None else ""
     where = f"{spell(ref.conversation)}, turn {row.key.turn}, for {spell(ref.principal)} in {spell(ref.tenant)}"
     return f"{spell(row.call.tool)}: {status}{because}; {where}"
 
 
 def _shown(arguments: argparse.Namespace) -> str:
-    given: str = arguments.guard or arguments.store
+    given: str = arguments.guard or arguments.store or DEFAULT_STORE
     return given.rpartition("@")[2]  # what stands before may be a password
 
 
@@ -132,12 +147,23 @@ def guard_of(arguments: argparse.Namespace) -> GuardBase:
     if arguments.tools is not None:
         tools = named(arguments.tools, "--tools")
         kind = AsyncGuard if _awaits(tools) else Guard
-        return kind.load(arguments.policy, tools=tools, store=arguments.store)
+        return kind.load(arguments.policy or DEFAULT_POLICY, tools=tools, store=arguments.store or DEFAULT_STORE)
+    if arguments.policy or arguments.store:
+        raise UsageError("--guard brings its own policy and store; leave out --policy and --store")
     found = named(arguments.guard, "--guard")
-    made = found if isinstance(found, GuardBase) else found() if callable(found) else found
+    made = found if isinstance(found, GuardBase) else _made(found, arguments.guard) if callable(found) else found
     if not isinstance(made, GuardBase):
         raise UsageError(f"--guard {spell(arguments.guard)}: this is no Guard, and gives none")
     return made
+
+
+def _made(make: Callable[[], Any], text: str) -> Any:
+    try:
+        return make()
+    except GuardError:
+        raise
+    except Exception as error:
+        raise UsageError(f"--guard {spell(text)}: it raised {type(error).__name__}") from error
 
 
 def _awaits(tools: Any) -> bool:
@@ -160,4 +186,6 @@ def named(text: str, option: str) -> Any:
             found = getattr(found, part)
     except (ImportError, AttributeError, TypeError) as error:
         raise UsageError(f"{option} {spell(text)}: {spell(str(error))}") from error
+    except Exception as error:
+        raise UsageError(f"{option} {spell(text)}: loading the module raised {type(error).__name__}") from error
     return found

@@ -151,11 +151,15 @@ class Execute(Command[Executed]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finish(Command[None]):
-    """Write outcomes and their events in one transaction, durable when it returns; commit or release reservations."""
+class Finish(Command[CallRow | None]):
+    """Write outcomes and their events in one transaction, durable when it returns; commit or release reservations.
+
+    The answer is the row of a taken call as it stands, where the ledger knows better how it ended: another attempt, or a person, was first.
+    """
 
     rows: tuple[CallRow, ...]
     events: tuple[Event, ...]
+    later: bool = False  # the store is down: written when it is back, and nobody waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,10 @@ value of anybody, no policy text and no exception's text. Used by the pipeline a
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from guard.core.model import Approval, CallKey, Content, Outcome, Refusal, Status, ToolCall, ValidCall
-from guard.core.ports import Redactor
+from guard.core.ports import CallRow, Redactor
 from guard.core.reasons import RETRY, SAFE_AGAIN, SENTENCE, Reason
 from guard.core.rules import Issue
 from guard.core.values import JsonObject, encode
@@ -65,6 +67,13 @@ def unknown(
     sentence = SAFE_AGAIN if again else SENTENCE[Reason.OUTCOME_UNKNOWN]
     content = error_text(Reason.OUTCOME_UNKNOWN, detail, retry=again, extra={"executed": None}, sentence=sentence)
     return _outcome(call, key, "unknown", Reason.OUTCOME_UNKNOWN, content, arguments, approval)
+
+
+def recorded(row: CallRow, call: ToolCall) -> Outcome | None:
+    """What the ledger says of a call that was handled before, for this call id; None where it never got as far as running."""
+    if row.outcome is not None and row.status not in {"refused", "started"}:
+        return replace(row.outcome, call_id=call.id, tool=call.tool, replayed=True)
+    return unknown(call, row.key, row.arguments, approval=row.approval, again=row.safe) if row.status == "started" else None
 
 
 def found_out(

@@ -175,6 +175,23 @@ def voted(approval: Approval, approver: Session, decision: str, reason: str | No
     }
 
 
+def cancelled(approval: Approval, who: Session) -> Event:
+    """A question was withdrawn because a person found that there is nothing to decide about."""
+    return {
+        "kind": "approval.cancelled",
+        "tenant": approval.tenant,
+        "conversation": approval.conversation,
+        "principal": approval.requester,
+        "turn": approval.turn,
+        "position": approval.position,
+        "actor": {"type": "human", "ref": who.principal, "assurance": "host"},
+        "tool": {"name": approval.tool, "definition": approval.definition, "kind": approval.kind},
+        "approval": approval.id,
+        "fingerprint": approval.fingerprint,
+        "approval_state": {"status": "cancelled"},
+    }
+
+
 def began(key: CallKey, call: AuthorizedCall, approval: str | None, policy: str, redactor: Redactor, attempt: int = 1) -> Event:
     """The call was taken and is about to run: durable before the act."""
     valid = call.valid

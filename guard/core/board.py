@@ -103,6 +103,7 @@ class Board:
     lost: dict[int, CallRow] = field(default_factory=dict)  # calls that were taken before, lost, and may be taken again
     probed: set[int] = field(default_factory=set)  # those of them whose probe said that they did not take effect
     stop: bool = False
+    down: str = ""  # the code of a StoreError behind which nothing more is written in this walk
 
     def __post_init__(self) -> None:
         self.states = [item.call for item in self.items]
@@ -153,7 +154,7 @@ class Board:
     def doubt(self, index: int, row: CallRow, detail: str = "") -> Outcome:
         """That a call which was taken before is unknown."""
         item = self.items[index]
-        return answer.unknown(item.call, item.key, row.arguments, detail, row.approval, again=row.again)
+        return answer.unknown(item.call, item.key, row.arguments, detail, row.approval, again=row.safe)
 
     def outcomes(self) -> tuple[Outcome, ...]:
         """One outcome for each call, in order. A call that has none by now is refused."""

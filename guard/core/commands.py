@@ -86,6 +86,11 @@ class CallRow:
         """Whether an action that was taken and lost may be taken once more with its key, by the class that it was taken with."""
         return self.effect in AGAIN and bool(self.idem) and self.attempt < MOST_ATTEMPTS
 
+    @property
+    def safe(self) -> bool:
+        """Whether proposing the very same call again gets it done, once: a probe may only be asked."""
+        return self.again and self.effect == "idempotent"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
@@ -150,6 +155,15 @@ class OpenTurn(Command[Opened]):
     answered_all: int | None = None
     key: str = ""
     told: Callable[[int], tuple[Event, ...]] = lambda _: ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall(Command[Mapping[int, CallRow]]):
+    """What the ledger has of the calls of a turn that could not be opened, where it can still be read: position → row."""
+
+    ref: ConversationRef
+    digest: str
+    key: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

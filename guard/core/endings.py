@@ -14,7 +14,6 @@ from guard.core.model import Allow, CallKey, Outcome, Refusal, ValidCall
 from guard.core.ports import CallRow, Event, Executed, Redactor
 from guard.core.reasons import Reason
 from guard.core.redact import Shown, redact
-from guard.core.rules import AGAIN
 from guard.core.values import copy, digest
 
 
@@ -76,7 +75,7 @@ def _outcome(context: Context, allow: Allow, ran: Executed, key: CallKey) -> tup
 
 def in_doubt(row: CallRow, redactor: Redactor, *, told: bool) -> tuple[CallRow, Event]:
     """The row and record of a call that was started and lost: it may or may not have taken effect. `told`: the model is told just now."""
-    outcome = answer.unknown(row.call, row.key, row.arguments, approval=row.approval, again=row.again)
+    outcome = answer.unknown(row.call, row.key, row.arguments, approval=row.approval, again=row.safe)
     event = audit.ended(row.key, row.call, outcome, redactor)
     return replace(row, status="unknown", outcome=outcome, settled=row.settled or told), event
 
@@ -93,7 +92,7 @@ _REASON = {(True, False): Reason.TOOL_TIMED_OUT, (False, True): Reason.INTERRUPT
 def _unfinished(valid: ValidCall, key: CallKey, ran: Executed, spent: str | None) -> Outcome:
     if valid.tool.acts:
         detail = "It did not answer in time." if ran.timed_out else "It was interrupted." if ran.interrupted else ""
-        return answer.unknown(valid.call, key, valid.arguments, detail, spent, again=valid.tool.effect in AGAIN)
+        return answer.unknown(valid.call, key, valid.arguments, detail, spent, again=valid.tool.effect == "idempotent")
     return answer.failed(valid, key, _REASON[ran.timed_out, ran.interrupted], "")
 
 

@@ -10,7 +10,8 @@ the outcome is `unknown` (action) or withheld (look-up). What must be durable be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from guard.core import answer, audit
@@ -59,7 +60,7 @@ def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False
         usage = priced(opening.usage, context.policy.limits)
         opened = yield from p.ask(replace(opening, usage=usage, told=lambda turn: _told(opening, turn, context.redactor)))
     except StoreError as error:
-        return _unopened(opening, context, error.code)
+        return (yield from _unopened(opening, context, error.code))
     since = min([opened.turn, *(row.key.turn for row in opened.rows.values())])  # siblings of the first time count as siblings
     items = tuple(
         Item(key=CallKey(opening.ref, opened.turn, index, opening.key), call=call, row=opened.rows.get(index), since=since)
@@ -117,12 +118,19 @@ def _told(opening: p.OpenTurn, turn: int, redactor: p.Redactor) -> tuple[p.Event
     return tuple(audit.proposed(opening.ref, turn, index, call, redactor) for index, call in enumerate(opening.calls))
 
 
-def _unopened(opening: p.OpenTurn, context: Context, code: str) -> Walked:
-    """Nothing is known about the conversation, so nothing runs."""
+def _unopened(opening: p.OpenTurn, context: Context, code: str) -> p.Flow[Walked]:
+    """The turn could not be opened, so nothing runs. What an earlier handling of the same message did is told where it can be read."""
     refusal, redactor = answer.unstored(code), context.redactor
-    keys = [CallKey(opening.ref, 0, index) for index in range(len(opening.calls))]
-    outcomes = (answer.refused(call, key, refusal, None, redactor) for call, key in zip(opening.calls, keys, strict=True))
-    return Walked(outcomes=tuple(outcomes), limited=False)
+    rows: Mapping[int, p.CallRow] = {}
+    if not opening.answered:  # the results of these calls are not in the history, or there is none
+        with suppress(StoreError):
+            rows = yield from p.ask(p.Recall(ref=opening.ref, digest=opening.digest, key=opening.key))
+    found: list[Outcome] = []
+    for index, call in enumerate(opening.calls):
+        row = rows.get(index)
+        known = None if row is None or row.kind != "action" else answer.recorded(row, call)
+        found.append(known or answer.refused(call, CallKey(opening.ref, 0, index), refusal, None, redactor))
+    return Walked(outcomes=tuple(found), limited=False)
 
 
 # -- before the decision ---------------------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ from guard.core.commands import (
     LoadLedger,
     Opened,
     OpenTurn,
+    Recall,
     Record,
     TakeQuota,
     ask,
@@ -82,6 +83,7 @@ __all__ = [
     "Policy",
     "Probe",
     "Probed",
+    "Recall",
     "Record",
     "Redactor",
     "Replay",
@@ -166,6 +168,10 @@ class Store(Protocol):
     chains: int  # how many chains the audit has
     secret: bytes  # 32 random bytes, made with the store and the same for everybody who opens it
 
+    @property
+    def older(self) -> bool:
+        """Whether it was found to be older than what was written to it: no action starts until a person has said so (`restored`)."""
+
     def open(self, ref: ConversationRef) -> None:
         """Create the conversation or check its owner. Raises ConversationError when it is somebody else's."""
 
@@ -187,7 +193,7 @@ class Store(Protocol):
     def ask(self, command: AskApproval) -> Approval:
         """See AskApproval."""
 
-    def record(self, rows: Sequence[CallRow], events: Sequence[Event]) -> None:
+    def record(self, rows: Sequence[CallRow], events: Sequence[Event]) -> CallRow | None:
         """See Record and Finish."""
 
     def claim(self, command: Claim) -> ClaimAnswer:
@@ -226,6 +232,9 @@ class Store(Protocol):
         self, approval_id: str, *, status: str, by: str, reason: str | None, event: Event, roles: tuple[str, ...] = ()
     ) -> Approval:
         """Decide a pending approval. Raises ApprovalError when it is no longer pending. A rejection closes the held call."""
+
+    def cancel(self, approval_id: str, event: Event) -> bool:
+        """End a pending or approved approval that was not spent; False where there is none."""
 
     def doubtful(self, *, tenant: str | None = None) -> tuple[CallRow, ...]:
         """Actions that are unknown, or started and lost, of all conversations, oldest first."""

@@ -92,10 +92,10 @@ SENTENCE: dict[Reason, str] = {
     Reason.INTERRUPTED: "The turn was interrupted before this call ran.",
     Reason.LEASE_OVER: "Too much time went by between taking this call and starting it, so it was not started.",
     Reason.STORE_RESTORED: (
-        "The store of the records was restored from a backup: what ran before cannot be known. The call was not executed; "
+        "The store of the records was restored from a backup: what ran before cannot be known. Nothing was executed now; "
         "a person must look into it first."
     ),
-    Reason.STORE_UNAVAILABLE: "The record of this call could not be written, so it was not executed.",
+    Reason.STORE_UNAVAILABLE: "The record of this call could not be written, so nothing was executed now. An earlier attempt of the very same call is not undone by this.",
     Reason.INTERNAL_ERROR: "The guard could not judge this call, so it was refused.",
 }
 

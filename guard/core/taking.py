@@ -27,10 +27,13 @@ _MARGIN = 5.0  # seconds for what stands between the claim and the tool
 
 def act(board: Board, index: int, allow: Allow) -> p.Flow[Outcome]:
     """Claim one action, run it, record its outcome."""
+    if board.down:  # the store failed behind the action before this one: nobody waits for it again
+        return (yield from _refuse_late(board, index, answer.unstored(board.down)))
     for _ in range(_ROUNDS):
         try:
             won = yield from p.ask(_claim(board, index, allow))
         except StoreError as error:
+            board.down = error.code
             return (yield from _refuse_late(board, index, answer.unstored(error.code)))
         except p.HaltedError:
             return (yield from _refuse_late(board, index, Refusal(reason=Reason.INTERRUPTED)))
@@ -101,13 +104,16 @@ def _finish(end: Ended, won: p.Won) -> p.Finish:
 
 
 def _ended(board: Board, index: int, allow: Allow, finish: p.Finish, outcome: Outcome) -> p.Flow[Outcome]:
+    item = board.items[index]
     try:
-        yield from p.ask(finish)
-    except StoreError:
+        standing = yield from p.ask(finish)
+    except StoreError as error:
+        board.down = error.code
         lost = "Its outcome could not be recorded."
         spent = allow.approval.id if allow.approval else None
-        return answer.unknown(board.items[index].call, board.items[index].key, allow.call.valid.arguments, lost, spent)
-    return outcome
+        return answer.unknown(item.call, item.key, allow.call.valid.arguments, lost, spent)
+    better = None if standing is None else standing.outcome
+    return outcome if better is None or better.status == outcome.status else at(replayed(better, item.call), item.key)
 
 
 def run(board: Board, index: int, allow: Allow, won: p.Won | None = None, late: p.Late | None = None) -> p.Flow[p.Executed]:
@@ -139,7 +145,10 @@ def _refuse_late(board: Board, index: int, refusal: Refusal) -> p.Flow[Outcome]:
     outcome = answer.refused(item.call, item.key, refusal, board.arguments(index), redactor)
     event = audit.ended(item.key, item.call, outcome, redactor)
     with suppress(StoreError):
-        yield from p.ask(p.Finish(rows=(row_of(board, index, outcome, "refused"),), events=(event,)))
+        if board.down:  # what the ledger has of the call stays, an approval that was not spent above all
+            yield from p.ask(p.Finish(rows=(), events=(event,), later=True))
+        else:
+            yield from p.ask(p.Finish(rows=(row_of(board, index, outcome, "refused"),), events=(event,)))
     return outcome
 
 

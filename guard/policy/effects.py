@@ -50,16 +50,24 @@ def life(fields: Mapping[str, Item], kind: Kind, around: Around, problems: Probl
     found = _effect(fields["effect"], around, problems)
     if (found.effect == "idempotent" or found.dedupes) and around.keyed is False:
         problems.error(fields["effect"], f"{around.name} takes no idempotency_key", _KEY)
+    elif found.effect == "probe" and around.keyed is False:
+        problems.warn(fields["effect"], f"the probe is asked by a key that {around.name} never gets", _KEY)
     if found.effect == "probe" and around.probes is not None and around.name not in around.probes:
-        cure = meant(around.name, around.probes) or f"pass probes={{{around.name!r}: function}} to Guard.load"
+        cure = (
+            meant(around.name, around.probes)
+            or f"pass probes={{{around.name!r}: function}} to Guard.load; a worker gets it by --guard"
+        )
         problems.error(fields["effect"], f"no probe is registered for {around.name}", cure)
     return Life(effect=found.effect, dedupes=found.dedupes, compensation=found.compensation, lease=lease)
 
 
 def _effect(item: Item, around: Around, problems: Problems) -> Life:
     if not isinstance(item.value, dict):
-        word = language.choice(item, problems, "effect", PLAIN, "once")
-        return Life(effect="idempotent" if word == "idempotent" else "probe" if word == "probe" else "once")
+        return _plain(item, problems)
+    only = next(iter(item.fields), "")
+    if len(item.fields) == 1 and only in PLAIN and (only != "probe" or item.value[only] is True):
+        problems.error(item, f"effect: {only} stands alone", f"write effect: {only}")
+        return Life()
     fields = language.mapping(item, "effect", problems)
     if len(fields) > 1:
         problems.error(item, "effect: one class is needed", "write {probe: {dedupes: true}} or {compensate: other_tool}")
@@ -68,11 +76,33 @@ def _effect(item: Item, around: Around, problems: Problems) -> Life:
     if "probe" in fields:
         inner = language.mapping(fields["probe"], "probe", problems)
         return Life(effect="probe", dedupes=language.flag(inner.get("dedupes"), problems, "dedupes"))
-    other = language.text(fields["compensate"], problems, "compensate")
-    if other and (other not in around.tools or other == around.name):
+    return Life(effect="compensate", compensation=_other(fields["compensate"], around, problems))
+
+
+def _plain(item: Item, problems: Problems) -> Life:
+    word = item.value if isinstance(item.value, str) else ""
+    if word not in PLAIN:
+        problems.error(item, "effect: no such class", _classes(item.value))
+    return Life(effect="idempotent" if word == "idempotent" else "probe" if word == "probe" else "once")
+
+
+def _other(item: Item, around: Around, problems: Problems) -> str:
+    other = language.text(item, problems, "compensate")
+    if other == around.name:
+        problems.error(item, f"compensate: {other} cannot take itself back", "name another tool")
+    elif other and other not in around.tools:
         cure = meant(other, around.tools - {around.name}) or "write an entry for it"
-        problems.error(fields["compensate"], f"compensate: there is no other tool {other}", cure)
-    return Life(effect="compensate", compensation=other)
+        problems.error(item, f"compensate: there is no other tool {other}", cure)
+    return other
+
+
+def _classes(given: object) -> str:
+    near = meant(given, PLAIN) if isinstance(given, str) else ""
+    return (
+        near
+        if near.startswith("did you mean")
+        else "write once, idempotent, probe, {probe: {dedupes: true}} or {compensate: other_tool}"
+    )
 
 
 def _lease(fields: Mapping[str, Item], problems: Problems) -> float | None:

@@ -76,7 +76,7 @@ def _closed(chat: Chat, call: ToolCall, row: p.CallRow | None) -> Outcome:
         return refused(call, CallKey(chat.ref, 0, 0), _LOST, None, chat.guard.redactor)
     if row.outcome is not None:
         return replace(row.outcome, call_id=call.id, replayed=True)
-    return unknown(call, row.key, row.arguments, approval=row.approval, again=row.again)
+    return unknown(call, row.key, row.arguments, approval=row.approval, again=row.safe)
 
 
 def _unseen(chat: Chat, key: CallKey, call: ToolCall) -> p.Event:

@@ -26,11 +26,24 @@ _SYSTEM = frozenset({"builtins", "socket"})
 
 _BROKEN = frozenset(
     {
-        *("TimeoutError", "ConnectionError", "IncompleteReadError", "SSLError"),  # the standard library
+        *(
+            "TimeoutError",
+            "ConnectionError",
+            "IncompleteReadError",
+            "SSLError",
+            "EOFError",
+            "CancelledError",
+        ),  # the standard library
         *("TimeoutException", "NetworkError", "RemoteProtocolError"),  # httpx
         *("Timeout", "ChunkedEncodingError", "ProtocolError", "HTTPException"),  # requests, urllib3, http.client
         *("ServerDisconnectedError", "ClientPayloadError", "ClientOSError", "ServerTimeoutError"),  # aiohttp
-        *("SMTPServerDisconnected", "HTTPClientError", "DeadlineExceeded"),  # mail, botocore, gRPC
+        *(
+            "SMTPServerDisconnected",
+            "HTTPClientError",
+            "DeadlineExceeded",
+            "ConnectionClosedError",
+            "AutoReconnect",
+        ),  # mail, botocore, gRPC, websockets, pymongo
         *("APIConnectionError", "APITimeoutError", "OperationalError"),  # SDKs and databases
     }
 )

@@ -7,7 +7,6 @@ Such a call may or may not have taken effect, and nothing here takes it for one 
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -73,7 +72,7 @@ class Doubts:
         """
         if not isinstance(happened, bool) or not isinstance(approver, Session):
             raise ApprovalError("not_entitled", "say True or False, as a Session that the host authenticated")
-        if not reason.strip():
+        if not isinstance(reason, str) or not reason.strip():
             raise ApprovalError("not_entitled", "say how it was found out: a reason is needed")
         row = self._listed(name) if isinstance(name, Unknown) else self._row(name)
         if not self.entitled(row, approver):
@@ -90,16 +89,12 @@ class Doubts:
         return self._shown(settled)
 
     def _withdraw(self, row: CallRow, approver: Session) -> None:
-        """There is nothing to take back: the question about the compensation is answered with no."""
-        store, ref = self._guard.store, row.key.ref
-        offered = {one.approval for one in store.rows(ref) if one.key.key == compensation_key(row.key)}
-        for asked in store.approvals(tenant=ref.tenant, conversation=ref.conversation, status="pending"):
-            if asked.id not in offered:
-                continue
-            reason = "The call that this would take back did not take effect."
-            event = audit.voted(asked, approver, "rejected", reason, self._guard.redactor, counts=True)
-            with suppress(ApprovalError):  # somebody decided in between
-                store.vote(asked.id, status="rejected", by=approver.principal, reason=reason, event=event)
+        """There is nothing to take back: the question about the compensation is withdrawn, and a yes to it that was not used."""
+        store = self._guard.store
+        for one in store.rows(row.key.ref):
+            asked = store.approval(one.approval) if one.approval and one.key.key == compensation_key(row.key) else None
+            if asked is not None:
+                store.cancel(asked.id, audit.cancelled(asked, approver))
 
     def entitled(self, row: CallRow | Unknown, person: Session) -> bool:
         """Whether this person may settle the call: who may approve calls of the tool, or the requester where nobody else has to."""

@@ -99,6 +99,7 @@ class SyncRun:
             return self._hands.raised(command, error, started)
         except BaseException as error:  # noqa: BLE001 - Ctrl-C goes on up once the turn is closed
             self._interrupt = error
+            self._hands.late(command, getattr(error, "guard_pending", None), started)
             return p.Executed(interrupted=True)
 
     def _join(self, command: p.Join) -> p.Joined:

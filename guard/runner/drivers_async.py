@@ -112,6 +112,7 @@ class AsyncRun:
         except asyncio.CancelledError as error:
             if _cancels() > before:
                 self._interrupt = error
+                self._hands.late(command, getattr(error, "guard_pending", None), started)
                 return p.Executed(interrupted=True)
             return self._hands.raised(command, error, started)  # the tool cancelled itself
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool is foreign code: whatever it raises is a failed result
@@ -132,8 +133,9 @@ class AsyncRun:
         waited = asyncio.ensure_future(_came(call())) if thread is None else asyncio.wrap_future(thread)
         try:
             done, _ = await asyncio.wait({waited}, timeout=seconds)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as error:
             waited.cancel()
+            error.guard_pending = thread  # type: ignore[attr-defined]  # it goes on, and what it does in the end can still be learned
             raise
         if not done:
             waited.cancel()

@@ -5,6 +5,7 @@ A driver decides when and where (inline, in a thread, awaited); this file says w
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import os.path
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from secrets import token_hex
 from typing import Any, Generic, TypeVar
 
@@ -31,6 +33,8 @@ T = TypeVar("T")
 Loader = Callable[..., Any]
 PROBE_SECONDS = 30.0
 """How long a probe may take, where the host gave no `patience`."""
+_ITEMS = 100_001  # of a generator: one more than a result may hold
+_PATIENT = 1.0  # seconds: a store that took longer to fail is not asked again while somebody waits
 _PAUSES = (0.05, 0.2)  # seconds before an outcome that the store did not take is offered again
 
 
@@ -41,8 +45,17 @@ class Consult(p.Command[T], Generic[T]):
     question: Callable[[p.Store], T]
 
 
+def recalled(store: p.Store, command: p.Recall) -> dict[int, p.CallRow]:
+    """The rows of the turn with these calls, or of the host's own key."""
+    if command.key:
+        return {row.key.position: row for row in store.rows(command.ref) if row.key.key == command.key}
+    turn = store.turn_of(command.ref, command.digest)
+    return {} if turn is None else {row.key.position: row for row in store.rows(command.ref, turn=turn)}
+
+
 _ANSWERS: dict[type, Callable[[p.Store, Any], Any]] = {
     p.OpenTurn: lambda store, command: store.open_turn(command),
+    p.Recall: recalled,
     p.LoadLedger: lambda store, command: store.load_ledger(command),
     p.FindTwins: lambda store, command: store.find_twins(command),
     p.TakeQuota: lambda store, command: store.take(command),
@@ -88,14 +101,19 @@ class Hands:
             raise
         return replace(found, asked=asked, sign=sign) if isinstance(found, p.Won) else found
 
-    def _finish(self, command: p.Finish) -> None:
+    def _finish(self, command: p.Finish) -> p.CallRow | None:
         """Write outcomes down. That of an action is tried again for a moment, and kept until the store is back."""
-        acted = any(row.attempt for row in command.rows)
+        if command.later:
+            self.keeper.owe(command)
+            return None
+        acted, begun = any(row.attempt for row in command.rows), elapsed()
         try:
             for pause in _PAUSES if acted else ():
                 try:
                     return self.store.record(command.rows, command.events)
                 except StoreError:
+                    if elapsed() - begun > _PATIENT:
+                        raise
                     time.sleep(pause)
             return self.store.record(command.rows, command.events)
         except BaseException as error:  # Ctrl-C too: what is known is not thrown away
@@ -113,8 +131,10 @@ class Hands:
     def _late(self, command: p.Execute, came: Came, started: float) -> None:
         try:
             ran = finished(came.get(), started)
-        except BaseException as error:  # noqa: BLE001 - as for a tool that ended in time
+        except Exception as error:  # noqa: BLE001 - as for a tool that ended in time
             ran = self.raised(command, error, started)
+        except BaseException:  # noqa: BLE001 - as when it is interrupted in time: nobody knows
+            return
         if ran.unclear or command.late is None:
             return  # it is unknown already
         finish = command.late(ran)
@@ -208,6 +228,12 @@ def guarded(call: Callable[[], Any]) -> Any:
 
 def finished(value: object, started: float) -> p.Executed:
     """What a tool returned, as JSON."""
+    if isinstance(value, BaseException):
+        raise value  # returned in place of raised
+    if isinstance(value, Future | asyncio.Future):
+        raise OutcomeUnknownError  # it promises an end that nobody here waits for
+    if inspect.isgenerator(value):
+        value = list(islice(value, _ITEMS))  # what it raises is what the tool raises
     normal = normalise(value)
     return p.Executed(value=normal.value, content=normal.blocks, failed=normal.failed, ms=_since(started))
 
@@ -221,7 +247,12 @@ def probed(value: object) -> p.Probed:
         raise TypeError("an async probe needs AsyncGuard")
     if value is None or value is False:
         return p.Probed(happened=False)
-    return p.Probed(happened=True, value=None if value is True else normalise(value).value)
+    if value is True:
+        return p.Probed(happened=True)
+    normal = normalise(value)
+    if not value or value is NotImplemented or isinstance(value, BaseException) or normal.failed:
+        return p.Probed(happened=None)  # an empty or failed answer is none
+    return p.Probed(happened=True, value=normal.value)
 
 
 def now() -> float:

@@ -15,6 +15,7 @@ from functools import partial
 from guard.core import ports as p
 from guard.core.endings import never_started
 from guard.core.model import CallKey
+from guard.errors import StoreError
 
 LOG = logging.getLogger("guard")
 _FIRST, _LONGEST = 0.2, 5.0  # seconds between attempts to write an outcome down
@@ -110,7 +111,13 @@ class Keeper:
     def _say(self, count: int, error: Exception) -> None:
         """One line for the host's log each time that more is owed."""
         if count > self._said:
-            LOG.warning("%d outcomes could not be recorded yet: %s", count, type(error).__name__)
+            code = error.code if isinstance(error, StoreError) else "unavailable"
+            LOG.warning(
+                "%d outcomes could not be recorded yet, and are kept until the store is back: %s (%s)",
+                count,
+                type(error).__name__,
+                code,
+            )
         self._said = count
 
     def _withdraw(self, key: CallKey, sign: str) -> None:
@@ -119,9 +126,9 @@ class Keeper:
             self._store.record(*never_started(row, self._redactor))
 
     def _write(self, finish: p.Finish) -> None:
-        first = finish.rows[0]
-        known = self._store.call(first.key)
-        if known is None or known.attempt != first.attempt or known.outcome != first.outcome:
+        first = finish.rows[0] if finish.rows else None
+        known = None if first is None else self._store.call(first.key)
+        if first is None or known is None or known.attempt != first.attempt or known.outcome != first.outcome:
             self._store.record(finish.rows, finish.events)  # else: it had been written down, only the answer was lost
 
     def _start(self) -> None:

@@ -55,7 +55,11 @@ def within(call: Callable[[], Any], timeout: float | None) -> Any:
     if timeout is None:
         return call()
     future = in_thread(call)
-    done, _ = wait([future], timeout)
+    try:
+        done, _ = wait([future], timeout)
+    except BaseException as error:
+        error.guard_pending = future  # type: ignore[attr-defined]  # it goes on, and what it does in the end can still be learned
+        raise
     if not done:
         raise TooLateError(future)
     return future.result().get()

@@ -81,7 +81,7 @@ class Worker:
         ref = row.key.ref
         try:
             session = self._sessions(ref.principal, ref.tenant)
-        except Exception as error:  # noqa: BLE001 - nobody can be asked whether this person may
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - nobody can be asked whether this person may
             failure("the session loader", error, self._guard.redactor)
             return None
         same = isinstance(session, Session) and (session.principal, session.tenant) == (ref.principal, ref.tenant)

@@ -149,6 +149,18 @@ def _decide(tables: Tables, asked: Asked, given: Vote) -> Approval:
     return decided
 
 
+def cancel(tables: Tables, approval_id: str, event: Event) -> bool:
+    """End an approval that was not spent yet, whatever was voted; its call will be refused. False where there is nothing to end."""
+    asked = tables.asked(approval_id)
+    if asked is None or look(tables, asked).approval.status not in LIVE:
+        return False
+    tables.append(event)
+    ended = replace(asked, approval=replace(asked.approval, status="cancelled"))
+    tables.close_asked(ended)
+    _give_back(tables, ended.approval)
+    return True
+
+
 def _too_late(approval: Approval) -> ApprovalError:
     if approval.status == "expired":
         return ApprovalError("expired", f"nobody decided in time: the approval expired at {time_text(approval.expires_at)}")

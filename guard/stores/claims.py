@@ -29,14 +29,20 @@ _NEVER_RAN = frozenset({Reason.INTERRUPTED, Reason.STORE_UNAVAILABLE, Reason.INT
 _RELEASING = frozenset({"refused", "failed"})
 
 
-def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event]) -> None:
-    """Write rows and events. See Record and Finish."""
+def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event]) -> CallRow | None:
+    """Write rows and events; the first row as it stands then, where it says how a taken call ended and the ledger knows better.
+
+    See Record and Finish.
+    """
     tables.foresee(rows)
     owned(tables, [row.key.ref for row in rows])
     for event in events:
         tables.append(event)
+    better: CallRow | None = None
     for row in rows:
-        _put(tables, row)
+        standing = _put(tables, row)
+        better = better or (standing if row.attempt else None)
+    return better
 
 
 def told(tables: Tables, keys: Mapping[CallKey, str], events: Sequence[Event]) -> None:
@@ -47,19 +53,21 @@ def told(tables: Tables, keys: Mapping[CallKey, str], events: Sequence[Event]) -
         tables.settle(home_of(key.ref), (key.turn, key.position), status)
 
 
-def _put(tables: Tables, row: CallRow) -> None:
+def _put(tables: Tables, row: CallRow) -> CallRow | None:
+    """Write a row; the one that stands, where that is another one."""
     home, place = home_of(row.key.ref), (row.key.turn, row.key.position)
     old = tables.row(home, place)
     if old is not None and _ends_untaken(row):
-        return  # somebody got further with it
+        return old  # somebody got further with it
     taken = old is not None and old.status in _TAKEN
     if old is not None and taken and not _ends(old, row):
         if row.settled and not old.settled and not (row.status == "unknown" and old.status in FINISHED):
             tables.put(replace(old, settled=True))  # but who was told that it is unknown has yet to hear how it ended
-        return
+        return old
     tables.put(kept(old, row) if old is not None and taken else row)
     if row.status in _RELEASING:
         release(tables, home, place, sums_only=row.status == "failed")
+    return None
 
 
 def kept(old: CallRow, row: CallRow) -> CallRow:
@@ -67,7 +75,7 @@ def kept(old: CallRow, row: CallRow) -> CallRow:
 
     What was told to be unknown and is known now has yet to be told.
     """
-    settled = row.settled and old.status != "unknown"
+    settled = row.settled and old.status != "unknown" and not _mistaken(old)
     return replace(
         row,
         run=old.run,
@@ -85,8 +93,10 @@ def _ends(old: CallRow, new: CallRow) -> bool:
 
     That it was done may be said by any attempt; how it ended otherwise only by the newest one.
     """
-    if old.status in FINISHED or old.fingerprint != new.fingerprint:
+    if old.fingerprint != new.fingerprint:
         return False
+    if old.status in FINISHED:
+        return new.status == "done" and _mistaken(old)
     if new.status == "done":
         return True
     if new.attempt not in (0, old.attempt):
@@ -96,6 +106,11 @@ def _ends(old: CallRow, new: CallRow) -> bool:
     if old.status == "unknown":
         return False
     return new.status in OPEN_ENDED or (new.at == old.at and _never_ran(old, new))
+
+
+def _mistaken(old: CallRow) -> bool:
+    """Whether only a person's word says that the call did not happen: the tool's own end of it knows better."""
+    return old.outcome is not None and old.outcome.reason is Reason.DID_NOT_HAPPEN
 
 
 def _never_ran(old: CallRow, new: CallRow) -> bool:

@@ -74,13 +74,18 @@ class LedgerStore:
         found = self._tables.read(lambda tables: approvals.answered(tables, command))
         return self._tables.write(lambda tables: approvals.ask(tables, command)) if found is None else found
 
-    def record(self, rows: Sequence[CallRow], events: Sequence[Event]) -> None:
-        """Write rows and events, durable when it returns."""
-        self._tables.write(lambda tables: claims.record(tables, rows, events))
+    def record(self, rows: Sequence[CallRow], events: Sequence[Event]) -> CallRow | None:
+        """Write rows and events, durable when it returns; the row of a taken call as it stands, where the ledger knows better."""
+        return self._tables.write(lambda tables: claims.record(tables, rows, events))
 
     def claim(self, command: Claim) -> ClaimAnswer:
         """Take the call and spend its approval, or say who has it."""
         return self._tables.write(lambda tables: self._claim(tables, command))
+
+    @property
+    def older(self) -> bool:
+        """Whether the store was found to be older than what was written to it: a backup was put back, and nobody has said so."""
+        return self._tables.older
 
     def _claim(self, tables: Tables, command: Claim) -> ClaimAnswer:
         if self._tables.older:
@@ -170,6 +175,10 @@ class LedgerStore:
         found = self._tables.write(lambda tables: doubts.restored(tables, why, event, doubt))
         self._epoch = self._tables.read(lambda tables: tables.epoch())
         return found
+
+    def cancel(self, approval_id: str, event: Event) -> bool:
+        """End an approval that was not spent yet; False where there is nothing to end."""
+        return self._tables.write(lambda tables: approvals.cancel(tables, approval_id, event))
 
     def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
         """Audit records of one chain behind `after`, in order of seq."""

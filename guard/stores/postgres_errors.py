@@ -30,10 +30,25 @@ _EXACT: Final = {
     "57P01": ("connection_lost", "the connection was ended"),
     "57P02": ("connection_lost", "the server crashed"),
     "57P03": ("connection_lost", "the server is not ready"),
-    "3D000": ("unavailable", "there is no such database"),
-    "28P01": ("unavailable", "it refused the log-in"),
-    "28000": ("unavailable", "it refused the log-in"),
+    "3D000": ("unavailable", "there is no such database; make it with createdb"),
+    "28P01": ("unavailable", "it refused user or password; see ~/.pgpass and PGPASSWORD"),
+    "28000": ("unavailable", "it refused user or password; see ~/.pgpass and PGPASSWORD"),
+    "42501": ("unavailable", "the user lacks a right; to migrate it must be allowed to create tables in the schema"),
 }
+
+
+_TOLD: Final = (
+    (("database", "does not exist"), "3D000"),
+    (("password",), "28P01"),
+    (("role", "does not exist"), "28000"),
+    (("no pg_hba.conf entry",), "28000"),
+)
+"""What a server says when it does not let somebody in; the state does not come with it."""
+
+
+def told_state(text: str) -> str:
+    """The state that belongs to such a text; empty for any other."""
+    return next((state for words, state in _TOLD if all(word in text for word in words)), "")
 
 
 class FailedError(Exception):

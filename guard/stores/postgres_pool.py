@@ -22,7 +22,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from guard.errors import StoreError
-from guard.stores.postgres_errors import FailedError, store_error
+from guard.stores.postgres_errors import FailedError, store_error, told_state
 from guard.stores.postgres_wire import Wire
 
 T = TypeVar("T")
@@ -73,9 +73,13 @@ def connect(url: str, limits: Limits) -> psycopg.Connection[Any]:
     try:
         return Quiet.connect(**{**more, **given}, autocommit=True)
     except psycopg.Error as error:
-        if error.sqlstate:
-            raise store_error(FailedError(error.sqlstate)) from None
-        raise StoreError("the database failed: the server cannot be reached", code="connection_lost") from None
+        state = error.sqlstate or told_state(str(error))
+        if state:
+            raise store_error(FailedError(state)) from None
+        raise StoreError(
+            "the database failed: the server cannot be reached; look at host and port, and whether it runs",
+            code="connection_lost",
+        ) from None
 
 
 class StaleError(Exception):

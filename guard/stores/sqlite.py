@@ -6,6 +6,7 @@ in `sql_tables`. Comes after it and `database`.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import time
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from guard.stores.ledger import LedgerStore
 from guard.stores.sql_tables import SqlTables
 from guard.stores.stamp import Stamps
 from guard.stores.tables import T, Tables
-from guard.stores.watermark import Head, Note, Watermark
+from guard.stores.watermark import Head, Note, Watermark, older
 
 
 class SqliteBackend:
@@ -37,8 +38,10 @@ class SqliteBackend:
         self.database.forked = self.stamps.renew
         try:
             self.secret = self.database.transact(_secret, writes=False)
-            self.note = Note(Path(f"{path}-mark").absolute(), keyed(self.secret, "guard-store-v1"))
+            self.note = Note(Path(f"{Path(path).resolve()}-mark"), keyed(self.secret, "guard-store-v1"))
             self.older = self.note.contradicts(self._hash_of)
+            if self.older:
+                logging.getLogger("guard").error("%s", older())
         except BaseException:
             self.close()
             raise
@@ -63,6 +66,7 @@ class SqliteBackend:
         answer = self.database.transact(on, writes=writes)
         if heads:
             self.watermark.keep(heads)
+        if heads and not self.older:  # the note stands until a person has said that a backup was put back
             self.note.write(heads[0])
             self._head = heads[0]
         return answer
