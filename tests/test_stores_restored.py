@@ -8,10 +8,13 @@ import sqlite3
 import stat
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stores_kit import STORES, Clock, a_store, ask, claim, event, key, kinds, row, vote
+from wire_helpers import message
 
+from guard import Guard, Session
 from guard.core.ports import InDoubt, Won
 from guard.errors import StoreError
 from guard.redactors import REDACTOR
@@ -89,6 +92,74 @@ def test_a_persons_word_puts_what_was_open_in_doubt_and_lets_new_actions_start(t
     assert isinstance(again.claim(claim(key(10), mark="m10")), Won)
     for one in (early, store, again):
         one.close()
+
+
+def test_it_stays_noticed_until_a_person_has_said_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever opens the file, writes what is no action and closes it: the next one refuses as well, and the log says what to do."""
+    file, backup = backed_up(tmp_path)
+    shutil.copy(backup, file)
+    for _ in range(3):
+        store = open_store(f"sqlite:///{file}")
+        assert refused_as_restored(store)
+        store.record([], [event("said")])
+        store.close()
+    assert caplog.text.count("guard serve restored") == 3
+    store = open_store(f"sqlite:///{file}")
+    restored(store, REDACTOR, "why", "ann")
+    store.close()
+    again = open_store(f"sqlite:///{file}")
+    assert isinstance(again.claim(claim(key(9), mark="m9")), Won)
+    again.close()
+
+
+def test_a_file_is_the_same_by_every_name(tmp_path: Path) -> None:
+    """Written through a link, put back and opened by its own name: the note lies beside the file itself."""
+    (tmp_path / "real").mkdir()
+    file, link, backup = tmp_path / "real" / "guard.db", tmp_path / "link.db", tmp_path / "backup.db"
+    open_store(f"sqlite:///{file}").close()
+    link.symlink_to(file)
+    shutil.copy(file, backup)
+    store = open_store(f"sqlite:///{link}")
+    assert isinstance(store.claim(claim(key(1), mark="m1")), Won)
+    store.close()
+    put_back(backup, file)
+    store = open_store(f"sqlite:///{file}")
+    assert refused_as_restored(store)
+    store.close()
+
+
+def test_a_call_that_was_refused_for_it_is_in_doubt_all_the_same(tmp_path: Path) -> None:
+    """An approved call that a program tried to run before anybody had said so: it stays approved, and is unknown once it is said."""
+    file, backup = tmp_path / "guard.db", tmp_path / "backup.db"
+    (tmp_path / "tools.yaml").write_text(
+        "tools: {gift: {kind: action, allow: [staff], approve: {by: [boss]}}}\nlimits: {run: {calls: 9}}\n"
+    )
+    ran: list[int] = []
+
+    def gift(n: int) -> int:
+        ran.append(n)
+        return n
+
+    def program() -> tuple[Guard, Any]:
+        guard = Guard.load(tmp_path, tools=[gift], store=f"sqlite:///{file}")
+        return guard, guard.open(Session(principal="u1", roles=("staff",)), wire="openai-chat", conversation="c")
+
+    guard, chat = program()
+    turn = chat.handle(message("openai-chat", ("c1", "gift", '{"n": 1}')), history=[chat.user("go")])
+    guard.approvals.approve(turn.pending[0], approver=Session(principal="b1", roles=("boss",)))
+    guard.close()
+    shutil.copy(file, backup)
+    guard, chat = program()
+    assert "done" in str(chat.settled())
+    guard.close()
+    put_back(backup, file)
+    guard, chat = program()
+    assert "store_restored" in str(chat.settled())
+    assert restored(guard.store, guard.redactor, "why", "ann") == 1
+    assert [doubt.tool for doubt in guard.unknown.list()] == ["gift"]
+    assert "outcome_unknown" in str(chat.settled())
+    assert ran == [1]
+    guard.close()
 
 
 def test_another_store_at_the_same_place_is_no_backup(tmp_path: Path) -> None:
