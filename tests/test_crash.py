@@ -47,6 +47,8 @@ def test_no_action_runs_twice_whatever_is_killed(tmp_path: Path, store: str) -> 
 @pytest.mark.parametrize("store", places.NAMES)
 def test_a_store_that_forgets_is_found_out(tmp_path: Path, store: str) -> None:
     """The same run on a store whose claim is always won: effects are counted twice, so the harness can see duplicates."""
-    found = run(tmp_path, "--kills", "80", "--kill", "0.01", "--naive", "--store", places.url_of(store, tmp_path))
+    found = run(
+        tmp_path, "--kills", "120", "--kill", "0.01", "--sleep", "0.06", "--naive", "--store", places.url_of(store, tmp_path)
+    )
     assert found["duplicates"] > 0
     assert any(problem.startswith("twice") for problem in found["problems"])

@@ -49,12 +49,15 @@ def test_what_a_tool_raises_is_its_own_failed_result(
 ) -> None:
     """Also SystemExit and a cancellation that the tool raises by itself, with and without a time-out; siblings keep their results.
 
-    An action that was cut off (a time-out of what stands behind it) may have happened: that is no failure, nobody knows.
+    An action that was cut off (a time-out of what stands behind it, its own task cancelled) may have happened: that is no failure, nobody knows.
     """
     guard = load(kind, tmp_path, waits=waits, **{name: raising(error)})
     turn = handle(guard, ("look" if name != "look" else "act", 1), (name, 2), ("act" if name != "act" else "look", 3))
 
-    doubt = isinstance(error, TimeoutError) and name in {"act", "hurry"}
+    doubt = isinstance(error, TimeoutError | asyncio.CancelledError | concurrent.futures.CancelledError) and name in {
+        "act",
+        "hurry",
+    }
     own = ("unknown", Reason.OUTCOME_UNKNOWN) if doubt else ("failed", Reason.TOOL_FAILED)
     assert found(turn) == [("done", None), own, ("done", None)]
 

@@ -24,6 +24,7 @@ from guard.runner.doubts import name_of
 from guard.runner.guard import GuardBase
 from guard.runner.worker import Done, Worker
 
+_LOOKS = 10  # at a store that is down, before `--once` gives up
 EXAMPLES = """examples:
   guard serve work --tools shop.tools:registry --session shop.people:load_session --store postgresql://guard@db/guard
   guard serve work --guard shop.app:make_guard --session shop.people:load_session     checks, probes and loaders included
@@ -82,7 +83,7 @@ def work(arguments: argparse.Namespace) -> int:
 
 
 def _loop(arguments: argparse.Namespace, guard: GuardBase, worker: Worker) -> int:
-    stop, ran = _Stop(), 0
+    stop, ran, down = _Stop(), 0, 0
     while not stop.asked:
         done = _batch(worker, stop)
         ran += len(done or ())
@@ -90,10 +91,11 @@ def _loop(arguments: argparse.Namespace, guard: GuardBase, worker: Worker) -> in
             print(_line(one, as_json=arguments.json), flush=True)
         if done:
             continue
-        if arguments.once:
-            if not ran and done is not None:
+        down = 0 if done is not None else down + 1
+        if arguments.once and not 0 < down < _LOOKS:
+            if not ran and not down:
                 print(f"guard: nothing to do; {_left(arguments.grace)}", file=sys.stderr)
-            return 1 if done is None else 0  # it was said that the store is down
+            return 1 if down else 0
         guard.store.wait(arguments.poll)
     return 0
 
