@@ -104,7 +104,7 @@ def test_a_cancelled_look_up_br_203(tmp_path: Path, wire: str, tool: str, instea
 @BOTH
 @pytest.mark.parametrize("tool", ["slow", "send"])
 def test_a_tool_that_cancels_itself_br_203b(tmp_path: Path, wire: str, tool: str) -> None:
-    """A cancellation that nobody asked for is a failure of the tool: the host goes on, and so do the siblings."""
+    """A cancellation that nobody asked for ends the tool alone: the host goes on, and so do the siblings. An action may have happened."""
 
     async def own(q: str) -> str:
         if q == "x":
@@ -120,7 +120,7 @@ def test_a_tool_that_cancels_itself_br_203b(tmp_path: Path, wire: str, tool: str
         return await chat.handle(reply(desk, ("c1", tool, {"q": "x"}), ("c2", "quick", {"q": "y"})))
 
     turn = asyncio.run(main())
-    assert states(turn) == ["failed", "done"]
+    assert states(turn) == ["unknown" if tool == "send" else "failed", "done"]
     assert [name for name, _ in answers(wire, turn.messages)] == ["c1", "c2"]
     desk.closed()
 
