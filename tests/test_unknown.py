@@ -246,4 +246,4 @@ def test_only_the_offered_compensation_is_withdrawn(life: Life) -> None:
     rows: list[CallRow] = life.rows()
     offered = next(row for row in rows if row.key.key.startswith("compensation:"))
     assert "approval_rejected" in life.settled(guard)
-    assert life.store.approval(str(offered.approval)).status == "rejected"
+    assert life.store.approval(str(offered.approval)).status == "cancelled"

@@ -46,6 +46,9 @@ def proposal(call: AuthorizedCall, rule: ApprovalRule, key: CallKey, policy: str
     )
 
 
+_OVER = {"expired": (Reason.APPROVAL_EXPIRED, ""), "cancelled": (Reason.APPROVAL_REJECTED, "The question was withdrawn.")}
+
+
 def approve(
     call: AuthorizedCall, rule: ApprovalRule, approval: Approval, authorizer: Authorizer, *, again: bool = False
 ) -> Allow | Hold | Refusal:
@@ -67,8 +70,9 @@ def approve(
     if approval.status == "rejected":
         detail = f"Reason given: {approval.reason}" if approval.reason else ""
         return Refusal(reason=Reason.APPROVAL_REJECTED, detail=detail, extra={"approval": approval.id})
-    if approval.status == "expired":
-        return Refusal(reason=Reason.APPROVAL_EXPIRED, extra={"approval": approval.id})
+    if approval.status in _OVER:
+        reason, detail = _OVER[approval.status]
+        return Refusal(reason=reason, detail=detail, extra={"approval": approval.id})
     return Refusal(reason=Reason.APPROVAL_INVALID, note=f"status {approval.status}")
 
 

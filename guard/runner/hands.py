@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from secrets import token_hex
-from typing import Any, Generic, TypeVar
+from types import GeneratorType
+from typing import Any, Generic, TypeVar, cast
 
 from guard.core import ports as p
 from guard.core.audit import reference
@@ -228,12 +229,13 @@ def guarded(call: Callable[[], Any]) -> Any:
 
 def finished(value: object, started: float) -> p.Executed:
     """What a tool returned, as JSON."""
-    if isinstance(value, BaseException):
-        raise value  # returned in place of raised
-    if isinstance(value, Future | asyncio.Future):
+    kind = type(value)  # never what a hostile object says that it is
+    if issubclass(kind, BaseException):
+        raise cast("BaseException", value)  # returned in place of raised
+    if issubclass(kind, Future | asyncio.Future):
         raise OutcomeUnknownError  # it promises an end that nobody here waits for
-    if inspect.isgenerator(value):
-        value = list(islice(value, _ITEMS))  # what it raises is what the tool raises
+    if issubclass(kind, GeneratorType):
+        value = list(islice(cast("Iterator[object]", value), _ITEMS))  # what it raises is what the tool raises
     normal = normalise(value)
     return p.Executed(value=normal.value, content=normal.blocks, failed=normal.failed, ms=_since(started))
 

@@ -100,7 +100,7 @@ def answered(tables: Tables, command: AskApproval) -> Approval | None:
 
 
 def _answer(known: Iterable[Asked], proposal: Approval, run: int) -> Approval | None:
-    """A live approval first; then a rejection of this run or of this very call; then this very call's own, expired or spent."""
+    """A live approval first; then a rejection of this run or of this very call; then this very call's own, ended otherwise."""
     best: Approval | None = None
     for asked in known:
         status = asked.approval.status
@@ -108,7 +108,7 @@ def _answer(known: Iterable[Asked], proposal: Approval, run: int) -> Approval | 
         if status in LIVE:
             return asked.approval
         told = status == "rejected" and (mine or asked.decided_run == run)
-        lapsed = status in {"expired", "consumed"} and mine and (best is None or best.status == "expired")
+        lapsed = status in {"expired", "consumed", "cancelled"} and mine and (best is None or best.status == "expired")
         if told or lapsed:
             best = asked.approval
     return best

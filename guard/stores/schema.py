@@ -65,7 +65,6 @@ _SECOND = (
     """ALTER TABLE calls ADD COLUMN idem TEXT NOT NULL DEFAULT ''""",
     """ALTER TABLE calls ADD COLUMN executor TEXT NOT NULL DEFAULT ''""",
     """ALTER TABLE calls ADD COLUMN picked DOUBLE PRECISION""",
-    """DROP INDEX calls_mark_run""",
     """CREATE INDEX calls_open ON calls (status, at) WHERE status IN ('held', 'started', 'unknown')""",
     """CREATE TABLE epochs (number INTEGER PRIMARY KEY, at DOUBLE PRECISION NOT NULL, why TEXT NOT NULL)""",
 )
