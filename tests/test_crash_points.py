@@ -22,6 +22,7 @@ from guard.core.ports import CallRow, Claim, ClaimAnswer
 from guard.errors import ApprovalError
 from guard.runner.worker import Worker
 
+pytestmark = pytest.mark.slow
 wires = pytest.mark.parametrize("wire", ["openai-chat", "anthropic"])
 stores = pytest.mark.parametrize("store", places.NAMES)
 by_class = pytest.mark.parametrize("tool", ["once", "same", "probed"])

@@ -19,6 +19,7 @@ from guard.errors import ApprovalError, StoreError
 from guard.runner.doubts import restored as restored_by
 from guard.stores import open_store, schema
 
+pytestmark = pytest.mark.slow
 wires = pytest.mark.parametrize("wire", ["openai-chat", "anthropic"])
 stores = pytest.mark.parametrize("store", places.NAMES)
 SURE = {"sqlite": [("synchronous", 2), ("journal_mode", "wal")], "postgresql": [("synchronous_commit", "on"), ("fsync", "on")]}

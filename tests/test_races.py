@@ -21,6 +21,7 @@ from stores_kit import claim, key, records
 from guard.core.ports import InDoubt, Won
 from guard.stores.chain import verify_store
 
+pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 MANY = 64
 stores = pytest.mark.parametrize("store", ["memory", *places.NAMES])

@@ -33,7 +33,6 @@ class Deduping:
 
     def __init__(self, folder: Path) -> None:
         self._file = sqlite3.connect(folder / "target.db", timeout=30, isolation_level=None, check_same_thread=False)
-        self._file.execute("PRAGMA journal_mode = WAL")
         self._file.execute("PRAGMA synchronous = OFF")  # no power fails here
         self._file.execute("CREATE TABLE IF NOT EXISTS acts (key TEXT PRIMARY KEY, number INTEGER NOT NULL)")
 
