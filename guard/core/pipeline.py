@@ -1,7 +1,7 @@
 """Pipeline: the whole walk of a turn's calls, top to bottom. The only file that knows the order of the rooms.
 
 parse → bind → validate → (facts) ground → authorize → limit → approve → record → claim → execute → redact → record. A call that a room refuses goes no
-further; its siblings do. No call reaches `Execute` except through `_act` or `_look`, and those are given an `Allow`, which only `approve` or
+further; its siblings do. No call reaches `Execute` except through `act` (in `taking`) or `_look`, and those are given an `Allow`, which only `approve` or
 the absence of an approval rule makes of an `AuthorizedCall`, which only `authorize` makes of a `GroundedCall`, and so on back to `parse`.
 
 Nothing here does I/O: it yields commands (`guard.core.ports`) and two drivers carry them out. A StoreError before execution refuses; after it
