@@ -51,6 +51,7 @@ class Keeper:
         self._owed: list[p.Finish | tuple[CallKey, str]] = []
         self._pause, self._retry = _FIRST, 0.0
         self._closed = False
+        self._next = 0.0  # when the thread looks again by itself
         self._said = 0  # how much was owed when the log was told
         self._wake = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -58,8 +59,9 @@ class Keeper:
     def hold(self, key: CallKey, won: p.Won) -> None:
         """Renew the lease of this call until `drop`."""
         with self._wake:
-            self._held[key] = _Held(won, won.asked + won.lease / 3)
-            self._start()
+            due = won.asked + won.lease / 3
+            self._held[key] = _Held(won, due)
+            self._start(due)
 
     def drop(self, key: CallKey) -> None:
         """The call has ended."""
@@ -73,7 +75,7 @@ class Keeper:
                 return
             self._owed.append(replace(finish, rows=rows))
             self._retry = elapsed() + self._pause
-            self._start()
+            self._start(self._retry)
 
     def disown(self, key: CallKey, sign: str) -> None:
         """The answer to this claim was lost, and the model was told that nothing ran: if it was written, the ledger must say so, too."""
@@ -82,7 +84,7 @@ class Keeper:
                 return
             self._owed.append((key, sign))
             self._retry = elapsed() + self._pause
-            self._start()
+            self._start(self._retry)
 
     def close(self) -> None:
         """Try once more to write down what is owed; what the store does not take now is lost, and its call will be unknown."""
@@ -131,19 +133,20 @@ class Keeper:
         if first is None or known is None or known.attempt != first.attempt or known.outcome != first.outcome:
             self._store.record(finish.rows, finish.events)  # else: it had been written down, only the answer was lost
 
-    def _start(self) -> None:
+    def _start(self, due: float) -> None:
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._run, daemon=True, name="guard-leases")
             self._thread.start()
-        else:
-            self._wake.notify()  # it may be waiting for something that is due later than this
+        elif due < self._next:
+            self._wake.notify()  # it waits for something that is due later than this
 
     def _run(self) -> None:
         while True:
             with self._wake:
                 now = elapsed()
                 due = [held.due for held in list(self._held.values())] + ([self._retry] if self._owed else [])
-                self._wake.wait(max(0.0, min(due) - now) if due else _IDLE)
+                self._next = min(due) if due else now + _IDLE
+                self._wake.wait(max(0.0, self._next - now))
                 if not (self._held or self._owed):
                     self._thread = None
                     return
