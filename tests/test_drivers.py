@@ -18,6 +18,9 @@ from driver_kit import SESSION, Body, found, guards, handle, load, raising, repl
 from wire_helpers import answers
 
 from guard import AsyncGuard, Guard, Reason, ToolCall
+from guard.core import ports as p
+from guard.core.model import CallKey
+from guard.core.values import canonical
 from guard.errors import AnsweredInterrupt
 from guard.stores import open_store
 
@@ -266,3 +269,16 @@ def test_ctrl_c_while_the_store_writes_is_answered(tmp_path: Path) -> None:
             break
     assert moments >= 4
     assert ran == [1, 2]
+
+
+def test_an_action_that_nobody_took_is_not_run(tmp_path: Path) -> None:
+    """The hands themselves refuse a command without a claim, whoever wrote it."""
+    ran: list[int] = []
+    guard = load(Guard, tmp_path, act=ran.append)
+    tool = guard.policy.tools["act"]
+    ref = guard.open(SESSION, wire="openai-chat", conversation="c").ref
+    command = p.Execute(tool=tool, arguments={"n": 1}, canonical=canonical({"n": 1}), key=CallKey(ref, 1, 0), idempotency_key="k")
+
+    found = guard.hands.prepare(command)
+
+    assert (found, ran) == (p.Executed(error="NotTaken", started=False), [])

@@ -150,6 +150,8 @@ class Hands:
         arguments = copy(command.arguments)
         if tool is None or (command.tool.acts and canonical(arguments) != command.canonical):
             return p.Executed(error="ArgumentsChanged" if tool else "NotRegistered", started=False)
+        if command.taken is None and command.tool.acts:  # INVARIANT: an action is taken first; nothing else gives it a way here
+            return p.Executed(error="NotTaken", started=False)
         if command.taken is None:
             return lambda: tool.run(arguments, command.idempotency_key)
         if not enough_left(command.taken, command.tool.timeout):
