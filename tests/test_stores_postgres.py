@@ -7,12 +7,12 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from typing import Any
 
 import postgres_kit
 import pytest
-from stores_kit import REF, ask, charge, claim, event, key, kinds, proposal, quota, row, vote
+from postgres_parts import WRITERS, there, told
+from stores_kit import ask, charge, claim, event, key, kinds, proposal, quota, row, vote
 from test_stores_races import race, start
 
 from guard.core.ports import AskApproval, Store, Won
@@ -20,10 +20,6 @@ from guard.errors import ApprovalError
 from guard.stores import open_store
 from guard.stores.chain import verify_store
 from guard.stores.postgres_chains import chain_of
-from guard.stores.postgres_pool import Limits
-
-SHORT = Limits(statement=0.5, lock=0.2, connect=2.0, free=0.5)
-WRITERS = 16
 
 
 @pytest.fixture
@@ -37,14 +33,6 @@ def store(url: str) -> Iterator[Store]:
     with closing(open_store(url)) as made:
         yield made
         assert verify_store(made).ok
-
-
-def there(turn: int, conversation: int = 0) -> Any:
-    return key(turn, ref=replace(REF, conversation=f"conv-{conversation}"))
-
-
-def told(conversation: int, kind: str = "call.begin") -> dict[str, Any]:
-    return event(kind, conversation=f"conv-{conversation}")
 
 
 # -- threads

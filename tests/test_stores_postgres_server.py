@@ -17,6 +17,7 @@ from typing import Any
 import postgres_kit
 import psycopg
 import pytest
+from postgres_parts import SHORT, told
 from stores_kit import REF, ask, claim, event, key, kinds, records, row, turn, vote
 from test_stores_races import TESTS, race
 
@@ -26,10 +27,6 @@ from guard.stores import migrations, open_store, schema
 from guard.stores.chain import verify_store
 from guard.stores.postgres import postgres_store
 from guard.stores.postgres_chains import chain_of
-from guard.stores.postgres_pool import Limits
-
-SHORT = Limits(statement=0.5, lock=0.2, connect=2.0, free=0.5)
-WRITERS = 16
 
 
 @pytest.fixture
@@ -43,14 +40,6 @@ def store(url: str) -> Iterator[Store]:
     with closing(open_store(url)) as made:
         yield made
         assert verify_store(made).ok
-
-
-def there(turn: int, conversation: int = 0) -> Any:
-    return key(turn, ref=replace(REF, conversation=f"conv-{conversation}"))
-
-
-def told(conversation: int, kind: str = "call.begin") -> dict[str, Any]:
-    return event(kind, conversation=f"conv-{conversation}")
 
 
 def test_a_killed_connection_is_an_outage_and_the_next_call_works(store: Store, url: str) -> None:
