@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         loaded = policy_folder(folder)
         warnings = loaded.warnings
-        known = permissions(folder)
+        known = permissions(loaded)
         tools = [_summary(tool, known) for tool in loaded.policy.tools.values()]
     except PolicyError as error:
         problems, warnings = error.problems, error.warnings

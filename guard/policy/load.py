@@ -23,7 +23,7 @@ from guard.policy.effects import check_compensations
 from guard.policy.hints import warn_unseen
 from guard.policy.limits import limits
 from guard.policy.problems import Problems, meant, squash
-from guard.policy.rule_files import Grant, Rule, read_rules
+from guard.policy.rule_files import Grant, Rule, RuleBook, read_rules
 from guard.policy.rule_names import warn_names
 from guard.policy.source import File, Item, is_rules, is_yaml, read_folder, read_yaml
 from guard.policy.tools import CheckFunction, Declared, Entry, compile_tool
@@ -31,11 +31,16 @@ from guard.policy.tools import CheckFunction, Declared, Entry, compile_tool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """A policy that may be used, the registered name of each of its tools, and what is probably not meant."""
+    """A policy that may be used, the registered name of each of its tools, and what is probably not meant.
+
+    `book` holds every rule and grant with its place, those that YAML keys mean included; `entries` is where each tool is written.
+    """
 
     policy: Policy
     names: Mapping[str, str]
     warnings: tuple[Problem, ...]
+    book: RuleBook
+    entries: Mapping[str, Item]
 
 
 def load_policy(
@@ -61,9 +66,9 @@ def load_policy(
     spot = Item(next((file.name for file in files if is_yaml(file.name)), str(folder)), None)
     whole = limits(_tops(documents, "limits"), _tops(documents, "prices"), spot, problems)
     people = _people(_collect(documents, "people", problems), problems)
-    rules, grants, roles = _rules(files, entries, tools, people, problems)
-    judge = authorizer(files, rules, grants, roles, problems)
-    _warn(entries, tools, rules, grants, unlisted, spot, problems)
+    book = _rules(files, entries, tools, people, problems)
+    judge = authorizer(files, list(book.rules), list(book.grants), book.roles, problems)
+    _warn(entries, tools, list(book.rules), list(book.grants), unlisted, spot, problems)
     warn_unseen(entries, tools, problems)
     if problems.errors or judge is None:
         raise PolicyError(_sorted(problems.errors), _sorted(problems.warnings))
@@ -75,7 +80,13 @@ def load_policy(
         unlisted=unlisted,
         people=MappingProxyType(people),
     )
-    return Loaded(policy=policy, names=MappingProxyType(names), warnings=_sorted(problems.warnings))
+    return Loaded(
+        policy=policy,
+        names=MappingProxyType(names),
+        warnings=_sorted(problems.warnings),
+        book=book,
+        entries=MappingProxyType(entries),
+    )
 
 
 def _sorted(problems: Sequence[Problem]) -> tuple[Problem, ...]:
@@ -189,24 +200,31 @@ def _rules(
     tools: Mapping[str, Tool],
     people: Mapping[str, Session],
     problems: Problems,
-) -> tuple[list[Rule], list[Grant], set[str]]:
+) -> RuleBook:
     """The rules that the YAML means and those of the CSV files, the role graph, and every name that is certainly a role."""
-    written = []
+    written = _written(entries, tools, problems)
+    book = read_rules([file for file in files if is_rules(file.name)], frozenset(entries), problems)
+    roles = {rule.sub for rule in written} - {"*"}
+    warn_names(book, roles, people, problems)
+    roles |= book.roles | {role for one in people.values() for role in one.roles}
+    return RuleBook({**written, **book.rules}, book.grants, roles)
+
+
+def _written(entries: Mapping[str, Item], tools: Mapping[str, Tool], problems: Problems) -> dict[Rule, Item]:
+    """The rules that `allow:` and `approve.by` mean."""
+    written = {}
     for name, item in entries.items():
         allow = item.fields.get("allow")
         for spelled in language.texts(allow, problems, "allow"):
             role = spelled.removeprefix("role:")
             if role != "*":
                 check_role(role, allow or item, problems)
-            written.append(Rule(role, "*", name, "call", "allow"))
+            written[Rule(role, "*", name, "call", "allow")] = allow or item
     for name, tool in tools.items():
         voters = dict.fromkeys(role for rule in tool.approval for role in rule.by)
-        written += [Rule(role, "*", name, "approve", "allow") for role in voters]
-    book = read_rules([file for file in files if is_rules(file.name)], frozenset(entries), problems)
-    roles = {rule.sub for rule in written} - {"*"}
-    warn_names(book, roles, people, problems)
-    roles |= book.roles | {role for one in people.values() for role in one.roles}
-    return [*written, *book.rules], list(book.grants), roles
+        spot = entries[name].fields.get("approve", entries[name])
+        written |= {Rule(role, "*", name, "approve", "allow"): spot for role in voters}
+    return written
 
 
 def _people(entries: Mapping[str, Item], problems: Problems) -> dict[str, Session]:
