@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from guard.core.ports import Policy
 from guard.core.values import JsonObject
@@ -21,6 +21,9 @@ from guard.runner.report import failure
 from guard.runner.threads import within
 from guard.stores import open_store
 from guard.tools import RegisteredTool, registry
+
+if TYPE_CHECKING:
+    from guard.policy import Declared
 
 Clock: TypeAlias = Callable[[], float]
 Checks: TypeAlias = Mapping[str, Callable[[JsonObject], str | None]]
@@ -105,10 +108,24 @@ def _watched(name: str, check: Callable[[JsonObject], str | None], patience: flo
 def _compiled(
     folder: str | os.PathLike[str], tools: Any, checks: Checks, probes: Probes
 ) -> tuple[Policy, dict[str, RegisteredTool]]:
-    from guard.policy import Declared, load_policy  # noqa: PLC0415 - with the first policy, so that importing guard stays cheap
+    from guard.policy import load_policy  # noqa: PLC0415 - with the first policy, so that importing guard stays cheap
 
     found = registry(tools)
-    declared = [
+    declared = declared_tools(found)
+    loaded = load_policy(folder, declared, checks=checks, probes=probes)
+    for problem in loaded.warnings:
+        warnings.warn(str(problem), PolicyWarning, stacklevel=3)
+    missing = [name for name, registered in loaded.names.items() if registered not in found]
+    if missing:
+        raise PolicyError([Problem(file=str(folder), message=f"{name}: no such tool is registered") for name in missing])
+    return loaded.policy, {name: found[registered] for name, registered in loaded.names.items()}
+
+
+def declared_tools(found: Mapping[str, RegisteredTool]) -> list[Declared]:
+    """What a policy is told about registered tools: everything but how they run."""
+    from guard.policy import Declared  # noqa: PLC0415 - as above
+
+    return [
         Declared(
             name=t.name,
             description=t.description,
@@ -122,10 +139,3 @@ def _compiled(
         )
         for t in found.values()
     ]
-    loaded = load_policy(folder, declared, checks=checks, probes=probes)
-    for problem in loaded.warnings:
-        warnings.warn(str(problem), PolicyWarning, stacklevel=3)
-    missing = [name for name, registered in loaded.names.items() if registered not in found]
-    if missing:
-        raise PolicyError([Problem(file=str(folder), message=f"{name}: no such tool is registered") for name in missing])
-    return loaded.policy, {name: found[registered] for name, registered in loaded.names.items()}

@@ -24,13 +24,14 @@ class GuardError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One mistake in a policy folder: where it stands, what is wrong, and what to write instead."""
+    """One mistake in a policy folder: where it stands, what is wrong, and what to write instead. `code` names its kind, where it has a name."""
 
     file: str
     line: int | None = None
     message: str
     cure: str = ""
     warning: bool = False
+    code: str = ""
 
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}:{self.line}"

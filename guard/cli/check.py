@@ -1,28 +1,54 @@
-"""`guard check`: read a policy folder without a program, name every mistake in it, and say what it permits. Only reads."""
+"""`guard check`: read a policy folder, name everything in it that is wrong or probably not meant, and say what it permits.
+
+Only reads, except for `--pin`, which writes the reviewed definitions. The findings are `guard.policy`'s and `guard.review`'s.
+"""
 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Iterable
-from importlib import metadata
+from dataclasses import dataclass
 
+from guard.cli.installed import installation
 from guard.cli.permissions import Permissions, permissions
-from guard.cli.places import DEFAULT_POLICY, UsageError, policy_folder
+from guard.cli.pinning import write_pins
+from guard.cli.places import DEFAULT_POLICY, UsageError, existing_folder
 from guard.cli.show import json_text, spell
 from guard.cli.tables import table
+from guard.cli.work import named
+from guard.compose import declared_tools
 from guard.core.rules import ApprovalRule, Tool
 from guard.core.values import JsonObject
-from guard.errors import PolicyError, Problem
+from guard.errors import Problem
+from guard.policy import Survey, survey_policy
+from guard.review.lints import lint, place
+from guard.review.view import View
+from guard.review.visible import Shown, shown, tokens
+from guard.tools import registry
 
 EXAMPLES = """examples:
   guard check                        the folder policies/
   guard check shop/policies          another folder; --policy shop/policies is the same
-  guard check --json                 for a program: problems, warnings and tools
+  guard check --tools app:tools      with the functions of the program: their parameters and descriptions as well
+  guard check --strict               for CI: warnings count as problems
+  guard check --json                 for a program: problems, warnings, tools, roles and notes
+  guard check --tools app:tools --pin    write pins.json: these definitions are reviewed
 
-Without the program's functions their parameters are unknown; `Guard.load` checks the policy against them as well."""
-FIRST_SAFE_SIMPLEEVAL = (1, 0, 8)
+A definition that differs from pins.json is a problem, here and in `Guard.load`, until somebody reviews it and pins it again; a new one is a warning.
+Exit codes: 0 no problems, 1 problems (with --strict: or warnings), 2 misuse."""
+WITHOUT = "without --tools MODULE:NAME the program's functions, their parameters and descriptions are not known"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Everything that a check found. `roles` is empty where rules have a meaning of their own."""
+
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+    tools: list[JsonObject]
+    roles: list[Shown]
+    notes: tuple[str, ...]
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -36,47 +62,97 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("folder", nargs="?", metavar="DIR", help="the policy folder; the same as --policy DIR")
     parser.add_argument("--policy", metavar="DIR", help=f"default: {DEFAULT_POLICY}")
+    parser.add_argument("--tools", metavar="MODULE:NAME", help="the tools of the program")
+    parser.add_argument("--pin", action="store_true", help="write the definitions of all tools to pins.json as reviewed")
+    parser.add_argument("--strict", action="store_true", help="warnings are problems: exit code 1")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Exit code 1 when there are problems; warnings alone are no problem. Raises UsageError when two folders are named."""
+    """Exit code 1 when there are problems, with --strict also for warnings. Raises UsageError when two folders are named."""
     if arguments.folder and arguments.policy:
         raise UsageError(f"two folders: {spell(arguments.folder)} and {spell(arguments.policy)} (name one)")
     folder = arguments.folder or arguments.policy or DEFAULT_POLICY
-    problems: tuple[Problem, ...] = ()
-    warnings: tuple[Problem, ...] = ()
-    tools: list[JsonObject] = []
-    try:
-        loaded = policy_folder(folder)
-        warnings = loaded.warnings
-        known = permissions(loaded)
-        tools = [_summary(tool, known) for tool in loaded.policy.tools.values()]
-    except PolicyError as error:
-        problems, warnings = error.problems, error.warnings
-    warnings = (*warnings, *installation())
+    existing_folder(folder)
+    survey = _survey(folder, arguments.tools)
+    pinned = write_pins(folder, survey) if arguments.pin else ()
+    if pinned:
+        survey = _survey(folder, arguments.tools)
+    found = _found(survey, () if arguments.tools else (WITHOUT,), pinned)
     if arguments.json:
-        print(json_text({"ok": not problems, "problems": _plain(problems), "warnings": _plain(warnings), "tools": tools}))
+        print(json_text(_json(found)))
     else:
-        _tell(folder, problems, warnings, tools)
-    return 1 if problems else 0
+        _tell(folder, found)
+    return 1 if found.problems or (arguments.strict and found.warnings) else 0
 
 
-def _tell(folder: str, problems: tuple[Problem, ...], warnings: tuple[Problem, ...], tools: list[JsonObject]) -> None:
-    for problem in problems:
+def _survey(folder: str, program: str | None) -> Survey:
+    if program is None:
+        return survey_policy(folder)
+    declared = declared_tools(registry(named(program, "--tools")))
+    return survey_policy(folder, declared, checks=None, probes=None)
+
+
+def _found(survey: Survey, notes: tuple[str, ...], pinned: tuple[str, ...]) -> Found:
+    warnings, passed = lint(survey)
+    view = View(survey)
+    known = permissions(survey)
+    good = not survey.errors
+    return Found(
+        problems=survey.errors,
+        warnings=(*sorted((*survey.warnings, *warnings), key=place), *installation()),
+        tools=[_summary(tool, known) for tool in survey.tools.values()] if good else [],
+        roles=shown(view) if good and not view.own_model else [],
+        notes=(*pinned, *passed, *notes),
+    )
+
+
+def _json(found: Found) -> JsonObject:
+    return {
+        "ok": not found.problems,
+        "problems": _plain(found.problems),
+        "warnings": _plain(found.warnings),
+        "tools": found.tools,
+        "roles": [
+            {"role": one.role, "tenant": one.tenant or None, "tools": one.tools, "tokens": one.tokens} for one in found.roles
+        ],
+        "notes": list(found.notes),
+    }
+
+
+def _tell(folder: str, found: Found) -> None:
+    for problem in found.problems:
         print(spell(str(problem)), file=sys.stderr)
-    for warning in warnings:
+    for warning in found.warnings:
         print(f"warning: {spell(str(warning))}", file=sys.stderr)
-    counts = f"{_count(len(problems), 'problem')}, {_count(len(warnings), 'warning')}"
-    if problems:
+    counts = f"{_count(len(found.problems), 'problem')}, {_count(len(found.warnings), 'warning')}"
+    if found.problems:
         print(f"{spell(folder)}: {counts}", file=sys.stderr)
         return
     heads = ("tool", "kind", "allowed", "who approves", "bound fields")
-    rows = [(one["name"], one["kind"], _join(one["allowed"]), one["approved_by"], _join(one["bound"])) for one in tools]
+    rows = [(one["name"], _kind(one), _join(one["allowed"]), one["approved_by"], _join(one["bound"])) for one in found.tools]
     for line in table(heads, rows):
         print(line)
-    print(f"{spell(folder)}: {_count(len(tools), 'tool')}, {counts}")
+    print()
+    for line in table(("role", "sees", "about"), [(_role(one), _count(one.tools, "tool"), _cost(one)) for one in found.roles]):
+        print(line)
+    for note in found.notes:
+        print(f"note: {spell(note)}")
+    print(f"{spell(folder)}: {_count(len(found.tools), 'tool')}, {counts}")
+
+
+def _kind(one: JsonObject) -> str:
+    """The kind, and of an action what may be done about a lost call, where that is not the plain case."""
+    return str(one["kind"]) if one["kind"] != "action" or one["effect"] == "once" else f"action, {one['effect']}"
+
+
+def _role(one: Shown) -> str:
+    return f"{one.role} in {one.tenant}" if one.tenant else one.role
+
+
+def _cost(one: Shown) -> str:
+    return f"{_count(one.tokens, 'token')} a request"
 
 
 def _count(number: int, noun: str) -> str:
@@ -88,7 +164,10 @@ def _join(names: Iterable[str]) -> str:
 
 
 def _plain(problems: Iterable[Problem]) -> list[JsonObject]:
-    return [{"file": one.file, "line": one.line, "message": one.message, "cure": one.cure} for one in problems]
+    return [
+        {"file": one.file, "line": one.line, "message": one.message, "cure": one.cure, "code": one.code or None}
+        for one in problems
+    ]
 
 
 # -- what one tool permits ---------------------------------------------------------------------------------------------
@@ -98,6 +177,9 @@ def _summary(tool: Tool, known: Permissions) -> JsonObject:
     return {
         "name": tool.name,
         "kind": tool.kind,
+        "effect": tool.effect if tool.acts else None,
+        "lease": tool.lease,
+        "tokens": tokens(tool),
         "allowed": known.of(tool.name),
         "approved_by": "; ".join(map(_rule, tool.approval)) or "nobody is asked",
         "bound": [f"{binding.field} = session.{binding.source}" for binding in tool.bindings],
@@ -107,34 +189,3 @@ def _summary(tool: Tool, known: Permissions) -> JsonObject:
 def _rule(rule: ApprovalRule) -> str:
     who = _join([*(["the requester"] if rule.self_ else []), *rule.by]) or "nobody is asked"
     return who if rule.when is None else f"{who} (on a condition)"
-
-
-# -- the installation --------------------------------------------------------------------------------------------------
-
-
-def installation() -> tuple[Problem, ...]:
-    """Warnings about what is installed beside the guard."""
-    found = []
-    if _installed("casbin") and _installed("pycasbin"):
-        message = "casbin and pycasbin are both installed and write over each other's files"
-        found.append(_warning(message, "pip uninstall casbin pycasbin, then pip install pycasbin"))
-    evaluator = _installed("simpleeval")
-    if evaluator is not None and _numbers(evaluator) < FIRST_SAFE_SIMPLEEVAL:
-        message = f"simpleeval {evaluator} lets an expression in a matcher reach Python modules"
-        found.append(_warning(message, "pip install 'simpleeval>=1.0.8'"))
-    return tuple(found)
-
-
-def _warning(message: str, cure: str) -> Problem:
-    return Problem(file="installed packages", message=message, cure=cure, warning=True)
-
-
-def _installed(distribution: str) -> str | None:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from guard.policy import Loaded
+from guard.policy import Survey
 from guard.policy.rule_files import ANY, Rule
 
 
@@ -28,6 +28,6 @@ def _words(rule: Rule) -> str:
     return f"{'not ' if rule.eft == 'deny' else ''}{who}{where}"
 
 
-def permissions(loaded: Loaded) -> Permissions:
-    """The rules of a loaded folder."""
-    return Permissions(tuple(loaded.book.rules))
+def permissions(survey: Survey) -> Permissions:
+    """The rules of a folder that was read."""
+    return Permissions(tuple(survey.book.rules))

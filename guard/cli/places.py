@@ -35,11 +35,16 @@ class UnknownPersonError(GuardError):
 
 def policy_folder(folder: str) -> Loaded:
     """The compiled folder, without a program. Raises UsageError when it is not there, PolicyError with every problem."""
+    existing_folder(folder)
+    return load_policy(folder)
+
+
+def existing_folder(folder: str) -> None:
+    """Raises UsageError when the policy folder is not there."""
     if Path(folder).is_file():
         raise UsageError(f"{spell(folder)}: name the folder, not a file in it")
     if not Path(folder).is_dir():
         raise UsageError(f"{spell(folder)}: there is no such folder (name the policy folder with --policy)")
-    return load_policy(folder)
 
 
 @contextmanager
@@ -112,6 +117,7 @@ __all__ = [
     "DEFAULT_STORE",
     "UnknownPersonError",
     "UsageError",
+    "existing_folder",
     "existing_store",
     "person",
     "policy_folder",

@@ -6,7 +6,7 @@ wires. Everything that can be wrong is found at load, all of it at once, with fi
 
 from __future__ import annotations
 
-from guard.policy.load import Loaded, load_policy
+from guard.policy.load import Loaded, Survey, load_policy, survey_policy
 from guard.policy.tools import Declared
 
-__all__ = ["Declared", "Loaded", "load_policy"]
+__all__ = ["Declared", "Loaded", "Survey", "load_policy", "survey_policy"]

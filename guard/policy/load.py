@@ -18,12 +18,14 @@ from guard.core.values import digest
 from guard.errors import PolicyError, Problem
 from guard.policy import language
 from guard.policy.approvals import check_role
+from guard.policy.callers import read_people, warn_callers
 from guard.policy.casbin_rules import authorizer
 from guard.policy.effects import check_compensations
 from guard.policy.hints import warn_unseen
 from guard.policy.limits import limits
+from guard.policy.pins import check_pins, is_told
 from guard.policy.problems import Problems, meant, squash
-from guard.policy.rule_files import Grant, Rule, RuleBook, read_rules
+from guard.policy.rule_files import Rule, RuleBook, read_rules
 from guard.policy.rule_names import warn_names
 from guard.policy.source import File, Item, is_rules, is_yaml, read_folder, read_yaml
 from guard.policy.tools import CheckFunction, Declared, Entry, compile_tool
@@ -43,6 +45,34 @@ class Loaded:
     entries: Mapping[str, Item]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """Everything that could be read of a folder, with every mistake: what a review looks at, whether or not the policy may be used.
+
+    `tools` are those that compile, `told` those whose description and schema are known, `places` where each of the `people` stands, `limits`
+    the top-level blocks as written.
+    """
+
+    files: tuple[File, ...]
+    policy: Policy | None
+    names: Mapping[str, str]
+    errors: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+    tools: Mapping[str, Tool]
+    told: frozenset[str]
+    book: RuleBook
+    entries: Mapping[str, Item]
+    people: Mapping[str, Session]
+    places: Mapping[str, Item]
+    limits: tuple[Item, ...]
+
+    def loaded(self) -> Loaded:
+        """The policy, where it may be used. Raises PolicyError with every problem."""
+        if self.errors or self.policy is None:
+            raise PolicyError(self.errors, self.warnings)
+        return Loaded(policy=self.policy, names=self.names, warnings=self.warnings, book=self.book, entries=self.entries)
+
+
 def load_policy(
     folder: str | os.PathLike[str],
     declared: Sequence[Declared] | None = None,
@@ -56,6 +86,17 @@ def load_policy(
 
     Raises PolicyError with every problem found.
     """
+    return survey_policy(folder, declared, checks=checks, probes=probes).loaded()
+
+
+def survey_policy(
+    folder: str | os.PathLike[str],
+    declared: Sequence[Declared] | None = None,
+    *,
+    checks: Mapping[str, CheckFunction] | None = MappingProxyType({}),
+    probes: Collection[str] | None = (),
+) -> Survey:
+    """Compile the folder as far as it goes. `checks` and `probes` None mean that they are not known here. Raises nothing."""
     problems = Problems()
     files = read_folder(folder, problems)
     documents = _documents(files, problems)
@@ -65,27 +106,39 @@ def load_policy(
     check_compensations(entries, tools, problems)
     spot = Item(next((file.name for file in files if is_yaml(file.name)), str(folder)), None)
     whole = limits(_tops(documents, "limits"), _tops(documents, "prices"), spot, problems)
-    people = _people(_collect(documents, "people", problems), problems)
+    places = _collect(documents, "people", problems)
+    people = read_people(places, problems)
     book = _rules(files, entries, tools, people, problems)
     judge = authorizer(files, list(book.rules), list(book.grants), book.roles, problems)
-    _warn(entries, tools, list(book.rules), list(book.grants), unlisted, spot, problems)
+    warn_callers(entries, tools, book, unlisted, spot, problems)
     warn_unseen(entries, tools, problems)
-    if problems.errors or judge is None:
-        raise PolicyError(_sorted(problems.errors), _sorted(problems.warnings))
-    policy = Policy(
-        version=_version(files, tools),
-        tools=MappingProxyType(tools),
-        authorizer=judge,
-        limits=whole,
-        unlisted=unlisted,
-        people=MappingProxyType(people),
+    told = frozenset(entries) if declared is not None else frozenset(name for name in entries if is_told(entries[name]))
+    check_pins(files, {name: tool for name, tool in tools.items() if name in told}, entries, problems)
+    policy = (
+        None
+        if judge is None
+        else Policy(
+            version=_version(files, tools),
+            tools=MappingProxyType(tools),
+            authorizer=judge,
+            limits=whole,
+            unlisted=unlisted,
+            people=MappingProxyType(people),
+        )
     )
-    return Loaded(
+    return Survey(
+        files=tuple(files),
         policy=policy,
         names=MappingProxyType(names),
+        errors=_sorted(problems.errors),
         warnings=_sorted(problems.warnings),
+        tools=MappingProxyType(tools),
+        told=told,
         book=book,
         entries=MappingProxyType(entries),
+        people=MappingProxyType(people),
+        places=MappingProxyType(places),
+        limits=tuple(_tops(documents, "limits")),
     )
 
 
@@ -141,16 +194,20 @@ def _match(
     """The registered name of each policy tool, and the registered names that no entry speaks about."""
     if declared is None:
         return {name: name for name in entries}, frozenset()
-    registered = [tool.name for tool in declared]
+    registered = {tool.name: None for tool in declared}
     names = {name: found for name, item in entries.items() if (found := _registered(name, item, entries, registered, problems))}
-    for found in set(names.values()):
-        twice = [name for name in names if names[name] == found]
+    meaning: dict[str, list[str]] = {}
+    for name, found in names.items():
+        meaning.setdefault(found, []).append(name)
+    for found, twice in meaning.items():
         if len(twice) > 1:
             problems.error(entries[twice[1]], f"{' and '.join(twice)} both mean the registered tool {found}", "keep one")
     return names, frozenset(registered) - set(names.values())
 
 
-def _registered(name: str, item: Item, entries: Mapping[str, Item], registered: Sequence[str], problems: Problems) -> str | None:
+def _registered(
+    name: str, item: Item, entries: Mapping[str, Item], registered: Collection[str], problems: Problems
+) -> str | None:
     if name in registered:
         return name
     alike = [other for other in registered if squash(other) == squash(name) and other not in entries]
@@ -172,7 +229,7 @@ def _compile(
     entries: Mapping[str, Item],
     declared: Sequence[Declared] | None,
     names: Mapping[str, str],
-    hooks: tuple[Mapping[str, CheckFunction], Collection[str]],
+    hooks: tuple[Mapping[str, CheckFunction] | None, Collection[str] | None],
     problems: Problems,
 ) -> dict[str, Tool]:
     by_name = {tool.name: tool for tool in declared or ()}
@@ -207,6 +264,9 @@ def _rules(
     roles = {rule.sub for rule in written} - {"*"}
     warn_names(book, roles, people, problems)
     roles |= book.roles | {role for one in people.values() for role in one.roles}
+    for rule in written.keys() & book.rules.keys():
+        spot, first = book.rules[rule], written[rule]
+        problems.warn(spot, "the rule is written twice", f"the first stands at {first.file}:{first.line}", code="rule-twice")
     return RuleBook({**written, **book.rules}, book.grants, roles)
 
 
@@ -225,48 +285,3 @@ def _written(entries: Mapping[str, Item], tools: Mapping[str, Tool], problems: P
         spot = entries[name].fields.get("approve", entries[name])
         written |= {Rule(role, "*", name, "approve", "allow"): spot for role in voters}
     return written
-
-
-def _people(entries: Mapping[str, Item], problems: Problems) -> dict[str, Session]:
-    found = {}
-    for user, item in entries.items():
-        fields = language.mapping(item, "person", problems)
-        principal = language.text(fields.get("principal"), problems, "principal")
-        if fields and "principal" not in fields:
-            problems.error(item, f"{user} has no principal", "write principal: the id of the person")
-        attributes = language.entries(fields["attributes"], "attributes", problems) if "attributes" in fields else {}
-        tenant = language.text(fields.get("tenant"), problems, "tenant", "default")
-        roles = language.texts(fields.get("roles"), problems, "roles")
-        if principal:
-            facts = {name: below.value for name, below in attributes.items()}
-            found[user] = Session(principal=principal, roles=roles, tenant=tenant, attributes=facts)
-    return found
-
-
-def _warn(
-    entries: Mapping[str, Item],
-    tools: Mapping[str, Tool],
-    rules: Sequence[Rule],
-    grants: Sequence[Grant],
-    unlisted: frozenset[str],
-    spot: Item,
-    problems: Problems,
-) -> None:
-    """What is allowed but probably not meant."""
-    for name in sorted(unlisted):
-        problems.warn(spot, f"the registered tool {name} has no entry: every call of it is refused", "write one")
-    allows = [rule for rule in rules if rule.act == "call" and rule.eft == "allow"]
-    prefixes = [rule for rule in allows if rule.obj.endswith("*")]
-    by_tool: dict[str, list[str]] = {}
-    for rule in allows:
-        by_tool.setdefault(rule.obj, []).append(rule.sub)
-    for name in tools:
-        callers = [rule.sub for rule in prefixes if rule.covers(name)] + by_tool.get(name, [])
-        if not callers:
-            problems.warn(entries[name], f"nobody may call {name}", "write allow: [role]")
-        if "*" in callers:
-            problems.warn(entries[name], f"everybody may call {name}", "name the roles")
-    subjects = {rule.sub for rule in rules} | {grant.sub for grant in grants}
-    for grant in grants:
-        if grant.role not in subjects:
-            problems.warn(spot, f"no rule speaks about the role {grant.role}", meant(grant.role, {rule.sub for rule in rules}))

@@ -32,18 +32,20 @@ class Problems:
     def __init__(self) -> None:
         self.errors: list[Problem] = []
         self.warnings: list[Problem] = []
+        self._known: set[Problem] = set()
 
-    def error(self, spot: Spot, message: str, cure: str = "") -> None:
+    def error(self, spot: Spot, message: str, cure: str = "", *, code: str = "") -> None:
         """Add a mistake; the same one at the same place is kept once."""
-        self._add(self.errors, Problem(file=spot.file, line=spot.line, message=message, cure=cure))
+        self._add(self.errors, Problem(file=spot.file, line=spot.line, message=message, cure=cure, code=code))
 
-    def warn(self, spot: Spot, message: str, cure: str = "") -> None:
+    def warn(self, spot: Spot, message: str, cure: str = "", *, code: str = "") -> None:
         """Add something that works but is probably not meant."""
-        self._add(self.warnings, Problem(file=spot.file, line=spot.line, message=message, cure=cure, warning=True))
+        found = Problem(file=spot.file, line=spot.line, message=message, cure=cure, warning=True, code=code)
+        self._add(self.warnings, found)
 
-    @staticmethod
-    def _add(target: list[Problem], problem: Problem) -> None:
-        if problem not in target:
+    def _add(self, target: list[Problem], problem: Problem) -> None:
+        if problem not in self._known:
+            self._known.add(problem)
             target.append(problem)
 
 

@@ -23,6 +23,9 @@ MAX_NODES = 100_000
 MAX_BYTES = 20_000_000
 """Bytes of one policy file."""
 
+PINS = "pins.json"
+"""The definitions of tools that a person has reviewed."""
+
 _TAG = "tag:yaml.org,2002:"
 _WORDS: dict[str, Json] = {"true": True, "false": False}
 
@@ -84,13 +87,15 @@ def _points_nowhere(entry: Path) -> bool:
 def _is_policy(name: str) -> bool:
     if name.startswith((".", "cases")):  # cases are read by the reviewer's desk, not here
         return False
-    return name == "model.conf" or is_yaml(name) or is_rules(name)
+    return name in {"model.conf", PINS} or is_yaml(name) or is_rules(name)
 
 
 def _looks_like_policy(name: str) -> bool:
     """Whether somebody may believe that a file of this name is part of the policy."""
     lower = name.lower()
-    return lower not in {"cases.yaml", "cases.yml"} and any(end in lower for end in (".csv", ".yaml", ".yml", ".conf"))
+    return lower == PINS or (
+        lower not in {"cases.yaml", "cases.yml"} and any(end in lower for end in (".csv", ".yaml", ".yml", ".conf"))
+    )
 
 
 def _shown(name: str) -> str:

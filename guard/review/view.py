@@ -1,0 +1,103 @@
+"""View: what the lints look at: a surveyed folder, and who may call what under the matcher that ships.
+
+Answers here are for hints only; the authorizer decides. Nothing in it is quadratic in tools: rules are kept by subject. Pure, after reading.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+from guard.core.rules import Tool
+from guard.errors import Problem
+from guard.policy import Survey
+from guard.policy.casbin_rules import model_text
+from guard.policy.problems import Problems, Spot
+from guard.policy.rule_files import ANY, PERSON, Graph, Rule
+from guard.policy.source import Item
+
+NOWHERE = "\x00nowhere"
+"""A tenant that no rule names."""
+
+
+def finding(spot: Spot, code: str, message: str, cure: str) -> Problem:
+    """One finding of a lint."""
+    return Problem(file=spot.file, line=spot.line, message=message, cure=cure, warning=True, code=code)
+
+
+class View:
+    """A folder as the lints see it."""
+
+    def __init__(self, survey: Survey) -> None:
+        self.survey = survey
+        self.tools: Mapping[str, Tool] = survey.tools
+        self.entries: Mapping[str, Item] = survey.entries
+        self.rules: Mapping[Rule, Item] = survey.book.rules
+        self.graph = Graph(survey.book.grants)
+        self._names = sorted(survey.tools)
+        self._may: dict[tuple[str, str], frozenset[str]] = {}
+
+    @cached_property
+    def own_model(self) -> bool:
+        """Whether rules may mean something else than under the model that ships."""
+        return _lines(model_text(self.survey.files, Problems())) != _lines(model_text((), Problems()))
+
+    @cached_property
+    def by_subject(self) -> Mapping[tuple[str, str], list[Rule]]:
+        """Rules by subject and act."""
+        found: dict[tuple[str, str], list[Rule]] = {}
+        for rule in self.rules:
+            found.setdefault((rule.sub, rule.act), []).append(rule)
+        return found
+
+    def subjects(self, name: str, dom: str) -> frozenset[str]:
+        """Everything that counts as `name` in the tenant: itself, its roles, everybody."""
+        plain = self.graph.of(name.removeprefix(PERSON), dom) - {name.removeprefix(PERSON)} if name.startswith(PERSON) else ()
+        return frozenset({*self.graph.of(name, dom), *plain, ANY})
+
+    def may(self, name: str, dom: str) -> frozenset[str]:
+        """The tools that a session with this one role (or of this person) may call in the tenant."""
+        key = (name, dom)
+        if key not in self._may:
+            allowed: set[str] = set()
+            denied: set[str] = set()
+            for subject in self.subjects(name, dom):
+                for rule in self.by_subject.get((subject, "call"), ()):
+                    if rule.dom in {ANY, dom}:
+                        (allowed if rule.eft == "allow" else denied).update(self.covered(rule.obj))
+            self._may[key] = frozenset(allowed - denied)
+        return self._may[key]
+
+    def covered(self, obj: str) -> Iterator[str]:
+        """The tools that a rule's object names."""
+        if not obj.endswith(ANY):
+            yield from (obj,) if obj in self.tools else ()
+            return
+        start = obj[:-1]
+        for index in range(bisect_left(self._names, start), len(self._names)):
+            if not self._names[index].startswith(start):
+                return
+            yield self._names[index]
+
+    @cached_property
+    def callers(self) -> tuple[tuple[str, str], ...]:
+        """Each role or person that a rule allows something, with the tenant; nobody is in a tenant that no rule names."""
+        doms = {grant.dom for grant in self.survey.book.grants} | {rule.dom for rule in self.rules}
+        named = {dom for dom in doms if dom != ANY} or {NOWHERE}
+        found: set[tuple[str, str]] = set()
+        for rule in self.rules:
+            if (rule.act, rule.eft) == ("call", "allow"):
+                found |= {(rule.sub, dom) for dom in ({NOWHERE} | _few(named) if rule.dom == ANY else {rule.dom})}
+        found |= {(grant.sub, NOWHERE if grant.dom == ANY else grant.dom) for grant in self.survey.book.grants}
+        return tuple(sorted(found))
+
+
+def _few(names: set[str]) -> set[str]:
+    """Not every one of thousands of tenants is tried for every role."""
+    return set(sorted(names)[:20])
+
+
+def _lines(text: str) -> list[str]:
+    cleaned = ("".join(line.split()) for line in text.splitlines())
+    return [line for line in cleaned if line and not line.startswith(("#", ";"))]
