@@ -163,7 +163,7 @@ def test_check_json_lists_problems(run: Run, tmp_path: Path) -> None:
     ran = run("check", "--json")
     assert (ran.code, ran.json["ok"], ran.json["tools"]) == (1, False, [])
     assert [(one["file"], one["line"]) for one in ran.json["problems"]] == [("more.yaml", 3)]
-    assert set(ran.json["problems"][0]) == {"file", "line", "message", "cure"}
+    assert set(ran.json["problems"][0]) == {"file", "line", "message", "cure", "code"}
 
 
 def test_check_of_no_folder_is_misuse(run: Run) -> None:

@@ -139,8 +139,9 @@ def definitions(tools: Mapping[str, Tool]) -> dict[str, Pin]:
 
 def check_pins(files: Sequence[File], tools: Mapping[str, Tool], entries: Mapping[str, Item], problems: Problems) -> None:
     """Report each tool whose definition is not the reviewed one. `tools` are those whose definition is known."""
+    before = len(problems.errors)
     pinned = read_pins(files, problems)
-    if pinned is None:
+    if pinned is None or len(problems.errors) > before:
         return
     own = {name: one for name, one in pinned.get("", {}).items() if name in tools or name not in entries}
     lines = next(file.data for file in files if file.name == PINS).decode("utf-8", "replace").splitlines()

@@ -95,16 +95,23 @@ def _place(view: View, user: str) -> Item:
 
 
 def _misspelt(named: Iterable[tuple[str, Item]], code: str, message: str) -> Iterator[Problem]:
+    """Where a name stands once and a near one more often, or before it."""
     listed = list(named)
+    first = {name: index for index, (name, _) in reversed(list(enumerate(listed)))}
     often = Counter(name for name, _ in listed)
     near: dict[str, set[str]] = {}
     for name in often:
         for cut in _cuts(name):
             near.setdefault(cut, set()).add(name)
     for name, spot in listed:
-        others = {other for cut in _cuts(name) for other in near[cut] if often[other] > often[name] and _one_slip(name, other)}
-        if often[name] == 1 and others:
-            other = max(others, key=lambda one: (often[one], one))
+        if often[name] > 1:
+            continue
+        rank = (1, -first[name])
+        others = {
+            other for cut in _cuts(name) for other in near[cut] if name.casefold() != other.casefold() and _one_slip(name, other)
+        }
+        other = max(others, key=lambda one: (often[one], -first[one]), default=name)
+        if (often[other], -first[other]) > rank:
             yield finding(spot, code, message.format(name, other), f"did you mean {other}?")
 
 

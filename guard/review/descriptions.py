@@ -65,9 +65,10 @@ def _pairs(texts: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, int]]:
 
 
 def _near(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    if one == other:
+    if Counter(one) == Counter(other):
         return True
-    if min(len(one), len(other)) < NEAR * max(len(one), len(other)):
+    longer = max(len(one), len(other))
+    if min(len(one), len(other)) < NEAR * longer or len(set(one) & set(other)) < (NEAR - 0.15) * len({*one, *other}):
         return False
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
     swapped = [

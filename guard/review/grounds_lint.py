@@ -30,11 +30,8 @@ def _spot(entry: Item) -> Item:
 
 
 def _out_of_reach(name: str, tool: Tool, view: View) -> Iterator[Problem]:
-    holders = [(role, view.may(role, dom)) for role, dom in view.callers if name in view.may(role, dom)]
-    if not holders:
-        return
     for _, options, spot in _needs(tool, view.entries[name]):
-        lacking = dict.fromkeys(role for role, may in holders if not may & options)
+        lacking = dict.fromkeys(role for role, dom in view.holders.get(name, ()) if not view.may(role, dom) & options)
         if lacking:
             roles, wanted = ", ".join("everybody" if role == "*" else role for role in lacking), " or ".join(sorted(options))
             message = f"{name} needs {wanted} first, which {roles} may not call"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from guard.core.values import Json, is_number
 from guard.errors import Problem
 from guard.policy.source import Item
+from guard.review.spans import span
 from guard.review.view import View, finding
 
 
@@ -53,7 +54,7 @@ def _sums(name: str, one: Item, entry: Item) -> Iterator[Problem]:
         return
     properties = schema.get("properties")
     shape = properties.get(total.value) if isinstance(properties, Mapping) else None
-    least = shape.get("minimum") if isinstance(shape, Mapping) else None
+    least = shape.get("minimum") if isinstance(shape, Mapping) and not span(shape).empty else None
     if is_number(least) and is_number(limit.value) and 0 < limit.value < least:
         message = f"{name}: limits.at_most is below the least {total.value} of one call, so every call is refused"
         yield finding(limit, "limit-zero", message, f"write at least {least}")

@@ -119,7 +119,7 @@ def _verdict(test: Item, shape: Mapping[str, Json]) -> bool | None:
         answers = {judge(value) for value in allowed}
         return answers.pop() if len(answers) == 1 else None
     asked, given = span(test.value if isinstance(test.value, dict) else {"const": test.value}), span(shape)
-    if asked.known and given.known:
+    if asked.known and given.known and not given.empty:
         return False if asked.meet(given).empty else True if asked.whole and asked.holds(given) else None
     return None
 

@@ -81,7 +81,7 @@ def idle_people(view: View) -> Iterator[Problem]:
     spoken = {rule.sub for rule in view.rules} | {grant.sub for grant in view.survey.book.grants}
     own = any(rule.self_ for tool in view.tools.values() for rule in tool.approval)
     for user, one in view.survey.people.items():
-        if not spoken & {*one.roles, one.principal, PERSON + one.principal, ANY} and not own:
+        if not spoken & {*one.roles, one.principal, PERSON + one.principal, ANY} and (one.roles or not own):
             spot = _person(view, user)
             roles = ", ".join(one.roles) or "no role"
             message = f"{user} ({roles}) can call and approve nothing: no tool or rule names a role of theirs"

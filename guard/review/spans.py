@@ -187,7 +187,7 @@ def _pattern(fragment: Mapping[str, Json], *, whole: bool) -> tuple[str, str] | 
     if most is not None and width[0] > most:
         return "pattern", f"the pattern takes at least {width[0]} characters, and maxLength is {most}"
     closed = whole or (str(pattern).startswith("^") and str(pattern).endswith("$") and "|" not in str(pattern))
-    if closed and least is not None and width[1] < min(least, _ENDLESS):
+    if closed and least is not None and width[1] < least and width[1] < _ENDLESS:
         return "pattern", f"the pattern takes at most {width[1]} characters, and minLength is {least}"
     return None
 

@@ -81,6 +81,15 @@ class View:
             yield self._names[index]
 
     @cached_property
+    def holders(self) -> Mapping[str, list[tuple[str, str]]]:
+        """Who of the callers may call each tool."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for caller in self.callers:
+            for name in self.may(*caller):
+                found.setdefault(name, []).append(caller)
+        return found
+
+    @cached_property
     def callers(self) -> tuple[tuple[str, str], ...]:
         """Each role or person that a rule allows something, with the tenant; nobody is in a tenant that no rule names."""
         doms = {grant.dom for grant in self.survey.book.grants} | {rule.dom for rule in self.rules}
