@@ -1,7 +1,7 @@
 """Main: the parser of `guard …`, and the way from what a command raises to one plain line and an exit code.
 
     guard demo         the travel-expense assistant, guarded, from the first question to the audit
-    guard check        read a policy folder and name every mistake in it
+    guard check        read a policy folder and name every mistake in it; pin reviewed definitions
     guard approvals    list, show, approve or reject the calls that wait for a person
     guard audit        the records, and whether their chain holds
     guard serve        what programs share: bring the database of a store to this program's version

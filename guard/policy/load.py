@@ -99,11 +99,9 @@ def survey_policy(
     """Compile the folder as far as it goes. `checks` and `probes` None mean that they are not known here. Raises nothing."""
     problems = Problems()
     files = read_folder(folder, problems)
-    documents = _documents(files, problems)
-    entries = _collect(documents, "tools", problems)
+    entries = _collect(documents := _documents(files, problems), "tools", problems)
     names, unlisted = _match(entries, declared, problems)
     tools = _compile(entries, declared, names, (checks, probes), problems)
-    check_compensations(entries, tools, problems)
     spot = Item(next((file.name for file in files if is_yaml(file.name)), str(folder)), None)
     whole = limits(_tops(documents, "limits"), _tops(documents, "prices"), spot, problems)
     places = _collect(documents, "people", problems)
@@ -112,20 +110,12 @@ def survey_policy(
     judge = authorizer(files, list(book.rules), list(book.grants), book.roles, problems)
     warn_callers(entries, tools, book, unlisted, spot, problems)
     warn_unseen(entries, tools, problems)
-    told = frozenset(entries) if declared is not None else frozenset(name for name in entries if is_told(entries[name]))
-    check_pins(files, {name: tool for name, tool in tools.items() if name in told}, entries, problems)
-    policy = (
-        None
-        if judge is None
-        else Policy(
-            version=_version(files, tools),
-            tools=MappingProxyType(tools),
-            authorizer=judge,
-            limits=whole,
-            unlisted=unlisted,
-            people=MappingProxyType(people),
-        )
-    )
+    told = frozenset(name for name, item in entries.items() if declared is not None or is_told(item))
+    check_pins(files, tools, told, entries, problems)
+    policy = None
+    if judge is not None:
+        frozen, persons, version = MappingProxyType(tools), MappingProxyType(people), _version(files, tools)
+        policy = Policy(version=version, tools=frozen, authorizer=judge, limits=whole, unlisted=unlisted, people=persons)
     return Survey(
         files=tuple(files),
         policy=policy,
@@ -248,6 +238,7 @@ def _compile(
         tool = compile_tool(entry, problems)
         if tool is not None:
             found[name] = tool
+    check_compensations(entries, found, problems)
     return found
 
 

@@ -137,15 +137,17 @@ def definitions(tools: Mapping[str, Tool]) -> dict[str, Pin]:
     return {name: pin(name, tool.description, tool.schema) for name, tool in tools.items()}
 
 
-def check_pins(files: Sequence[File], tools: Mapping[str, Tool], entries: Mapping[str, Item], problems: Problems) -> None:
-    """Report each tool whose definition is not the reviewed one. `tools` are those whose definition is known."""
+def check_pins(
+    files: Sequence[File], tools: Mapping[str, Tool], told: Collection[str], entries: Mapping[str, Item], problems: Problems
+) -> None:
+    """Report each tool whose definition is not the reviewed one. `told` are those whose definition is known."""
     before = len(problems.errors)
     pinned = read_pins(files, problems)
     if pinned is None or len(problems.errors) > before:
         return
-    own = {name: one for name, one in pinned.get("", {}).items() if name in tools or name not in entries}
+    own = {name: one for name, one in pinned.get("", {}).items() if name in told or name not in entries}
     lines = next(file.data for file in files if file.name == PINS).decode("utf-8", "replace").splitlines()
-    for drift in compare(own, definitions(tools)):
+    for drift in compare(own, definitions({name: tool for name, tool in tools.items() if name in told})):
         if drift.kind == "changed":
             problems.error(entries[drift.name], f"{drift.name}: {_changes(drift)} since it was pinned", _CURE, code="pin-changed")
         elif drift.kind == "new":

@@ -81,6 +81,13 @@ class View:
             yield self._names[index]
 
     @cached_property
+    def roles(self) -> frozenset[str]:
+        """Every name that is a role's, and `*`; the other names in `g` lines are persons'."""
+        book, people = self.survey.book, self.survey.people.values()
+        named = {rule.sub for rule in book.rules} | {grant.role for grant in book.grants} | book.roles
+        return frozenset(name for name in named | {role for one in people for role in one.roles} if not name.startswith(PERSON))
+
+    @cached_property
     def holders(self) -> Mapping[str, list[tuple[str, str]]]:
         """Who of the callers may call each tool."""
         found: dict[str, list[tuple[str, str]]] = {}

@@ -12,7 +12,7 @@ from functools import lru_cache
 from guard.core.rules import Tool
 from guard.core.values import encode
 from guard.errors import Problem
-from guard.policy.rule_files import ANY, PERSON
+from guard.policy.rule_files import ANY
 from guard.review.view import NOWHERE, View, finding
 
 MOST = 10
@@ -35,11 +35,12 @@ def shown(view: View) -> list[Shown]:
     """The most that each role shows, in whichever tenant that is; persons are left out."""
     cost = {name: tokens(tool) for name, tool in view.tools.items()}
     total = lru_cache(maxsize=4096)(lambda names: sum(cost[name] for name in names))
+    roles = view.roles
     most: dict[str, Shown] = {}
     for name, dom in view.callers:
         names = view.may(name, dom)
         known = most.get(name)
-        if not name.startswith(PERSON) and names and (known is None or len(names) > known.tools):
+        if name in roles and names and (known is None or len(names) > known.tools):
             tenant = "" if dom == NOWHERE else dom
             most[name] = Shown(role="everybody" if name == ANY else name, tenant=tenant, tools=len(names), tokens=total(names))
     return [most[name] for name in sorted(most)]
