@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from guard.core.ports import Policy
 from guard.core.values import JsonObject
@@ -21,6 +21,9 @@ from guard.runner.report import failure
 from guard.runner.threads import within
 from guard.stores import open_store
 from guard.tools import RegisteredTool, registry
+
+if TYPE_CHECKING:
+    from guard.policy import Declared
 
 Clock: TypeAlias = Callable[[], float]
 Checks: TypeAlias = Mapping[str, Callable[[JsonObject], str | None]]
@@ -102,13 +105,11 @@ def _watched(name: str, check: Callable[[JsonObject], str | None], patience: flo
         raise
 
 
-def _compiled(
-    folder: str | os.PathLike[str], tools: Any, checks: Checks, probes: Probes
-) -> tuple[Policy, dict[str, RegisteredTool]]:
-    from guard.policy import Declared, load_policy  # noqa: PLC0415 - with the first policy, so that importing guard stays cheap
+def declared(found: Mapping[str, RegisteredTool]) -> list[Declared]:
+    """The registered tools as a policy folder is compiled against them: without their executables."""
+    from guard.policy import Declared  # noqa: PLC0415 - with the first policy, so that importing guard stays cheap
 
-    found = registry(tools)
-    declared = [
+    return [
         Declared(
             name=t.name,
             description=t.description,
@@ -122,7 +123,15 @@ def _compiled(
         )
         for t in found.values()
     ]
-    loaded = load_policy(folder, declared, checks=checks, probes=probes)
+
+
+def _compiled(
+    folder: str | os.PathLike[str], tools: Any, checks: Checks, probes: Probes
+) -> tuple[Policy, dict[str, RegisteredTool]]:
+    from guard.policy import load_policy  # noqa: PLC0415 - with the first policy, so that importing guard stays cheap
+
+    found = registry(tools)
+    loaded = load_policy(folder, declared(found), checks=checks, probes=probes)
     for problem in loaded.warnings:
         warnings.warn(str(problem), PolicyWarning, stacklevel=3)
     missing = [name for name, registered in loaded.names.items() if registered not in found]

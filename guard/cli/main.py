@@ -1,6 +1,7 @@
 """Main: the parser of `guard …`, and the way from what a command raises to one plain line and an exit code.
 
     guard demo         the travel-expense assistant, guarded, from the first question to the audit
+    guard init         from the tools that somebody has, a policy folder that refuses everything until it has been read
     guard check        read a policy folder and name every mistake in it
     guard approvals    list, show, approve or reject the calls that wait for a person
     guard audit        the records, and whether their chain holds
@@ -20,13 +21,13 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from guard.cli import approvals, audit, check, demo, serve
+from guard.cli import approvals, audit, check, demo, init, serve
 from guard.cli.places import UsageError
 from guard.cli.show import lines
 from guard.errors import GuardError
 
 DISTRIBUTION = "guard-middleware"
-COMMANDS = (demo, check, approvals, audit, serve)
+COMMANDS = (demo, init, check, approvals, audit, serve)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

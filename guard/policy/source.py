@@ -24,6 +24,7 @@ MAX_BYTES = 20_000_000
 """Bytes of one policy file."""
 
 _TAG = "tag:yaml.org,2002:"
+_TEXTS = frozenset({"str", "timestamp"})  # YAML 1.2 has no dates: they are texts
 _WORDS: dict[str, Json] = {"true": True, "false": False}
 
 
@@ -130,8 +131,11 @@ def text_of(file: File, problems: Problems) -> str | None:
         return None
 
 
-def read_yaml(file: File, problems: Problems) -> Item | None:
-    """The file's one document, or None when it is empty or cannot be read (then `problems` says why)."""
+def read_yaml(file: File, problems: Problems, *, most: int = MAX_NODES, any_key: bool = False) -> Item | None:
+    """The file's one document, or None when it is empty or cannot be read (then `problems` says why).
+
+    Other documents than policies may hold more than `MAX_NODES` values and keys that are numbers, which stand for their text then.
+    """
     from ruamel.yaml import YAML  # noqa: PLC0415 - loaded with the first policy, so that importing guard stays cheap
     from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415 - as above
 
@@ -140,7 +144,7 @@ def read_yaml(file: File, problems: Problems) -> Item | None:
         return None
     try:
         node = YAML(typ="safe", pure=True).compose(text)
-        return None if node is None else _Builder(file.name, problems).build(node)
+        return None if node is None else _Builder(file.name, problems, most, any_key=any_key).build(node)
     except MarkedYAMLError as failure:
         mark = failure.problem_mark or failure.context_mark
         line = None if mark is None else mark.line + 1
@@ -163,9 +167,11 @@ def _line_of(text: str, line: int | None) -> str:
 class _Builder:
     """Turns composed nodes into items. Stops at too many values and at an alias that holds itself."""
 
-    def __init__(self, file: str, problems: Problems) -> None:
+    def __init__(self, file: str, problems: Problems, most: int, *, any_key: bool) -> None:
         self.file = file
         self.problems = problems
+        self.most = most
+        self.keys = {f"{_TAG}{kind}" for kind in (*_TEXTS, *(("int", "float", "bool", "null") if any_key else ()))}
         self.count = 0
         self.open: set[int] = set()
 
@@ -173,9 +179,9 @@ class _Builder:
         """One node and everything below it."""
         item = Item(self.file, node.start_mark.line + 1)
         self.count += 1
-        if self.count > MAX_NODES:
-            if self.count == MAX_NODES + 1:
-                self.problems.error(item, f"more than {MAX_NODES} values in one file", "write fewer aliases")
+        if self.count > self.most:
+            if self.count == self.most + 1:
+                self.problems.error(item, f"more than {self.most} values in one file", "write fewer aliases")
             return item
         if id(node) in self.open:
             self.problems.error(item, "an alias stands inside the value that it names")
@@ -203,7 +209,7 @@ class _Builder:
 
     def _key(self, node: Any) -> str | None:
         spot = Item(self.file, node.start_mark.line + 1)
-        if type(node).__name__ != "ScalarNode" or node.tag not in {f"{_TAG}str", f"{_TAG}timestamp"}:
+        if type(node).__name__ != "ScalarNode" or node.tag not in self.keys:
             cure = "write << out in full" if getattr(node, "value", "") == "<<" else "put quotes around it"
             self.problems.error(spot, "a key must be a text", cure)
             return None
@@ -228,7 +234,7 @@ class _Builder:
 
 
 def _scalar(kind: str, text: str) -> Json:
-    if kind in {"str", "timestamp"}:  # YAML 1.2 has no dates: they are texts
+    if kind in _TEXTS:
         return text
     if kind == "null":
         return None
