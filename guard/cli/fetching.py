@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from guard.cli.places import UsageError
 from guard.cli.show import spell
 from guard.errors import GuardError
+
+if TYPE_CHECKING:
+    import httpx
 
 _HOPS = 5
 _SECONDS = 60.0
@@ -36,12 +40,8 @@ def _next(target: str, url: str, shown: str) -> str:
     return target
 
 
-def _body(answer: object, shown: str, most: int, ends: float) -> bytes:
-    from httpx import Response  # noqa: PLC0415 - as above
-
-    if not isinstance(answer, Response):
-        raise TypeError(type(answer).__name__)
-    if answer.status_code != 200:  # noqa: PLR2004 - HTTP's "here it is"
+def _body(answer: httpx.Response, shown: str, most: int, ends: float) -> bytes:
+    if answer.status_code != 200:
         raise GuardError(f"{shown}: the server answers {answer.status_code}")
     found = bytearray()
     for chunk in answer.iter_bytes():

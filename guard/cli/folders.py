@@ -37,9 +37,11 @@ def check_free(folder: Path, *, force: bool) -> None:
     """Raises UsageError where a policy stands already and nobody said that it may be replaced."""
     there = policy_names(folder)
     if there and not force:
-        names = ", ".join(map(spell, there[:5])) + (", …" if len(there) > 5 else "")  # noqa: PLR2004 - enough to recognise it
+        names = ", ".join(map(spell, there[:5])) + (", …" if len(there) > 5 else "")
         where = spell(str(folder))
-        raise UsageError(f"{where}: there is a policy already ({names}); name another folder with --into, or replace it with --force")
+        raise UsageError(
+            f"{where}: there is a policy already ({names}); name another folder with --into, or replace it with --force"
+        )
 
 
 def write_folder(folder: Path, files: Mapping[str, str], judge: Callable[[Path], None]) -> None:

@@ -47,13 +47,17 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("source", nargs="*", metavar="SOURCE", help="a file, - for standard input, a URL, or MODULE:NAME")
-    parser.add_argument("--mcp", action="store_true", help="SOURCE is the URL of an MCP server or, behind --, the command that starts one")
+    parser.add_argument(
+        "--mcp", action="store_true", help="SOURCE is the URL of an MCP server or, behind --, the command that starts one"
+    )
     parser.add_argument("--into", default=DEFAULT_POLICY, metavar="DIR", help="the folder to write; default: %(default)s")
     parser.add_argument("--role", default="", help="the role in the commented allow: lines; allows nothing by itself")
     parser.add_argument("--force", action="store_true", help="replace a policy that stands there")
     parser.add_argument("--env", action="append", default=[], metavar="NAME", help="pass this variable on to the MCP server")
     parser.add_argument("--token-env", metavar="NAME", help="the variable that holds the bearer token for the MCP server's URL")
-    parser.add_argument("--timeout", type=seconds, default=60.0, metavar="SECONDS", help="for the MCP server; default: %(default)s")
+    parser.add_argument(
+        "--timeout", type=seconds, default=60.0, metavar="SECONDS", help="for the MCP server; default: %(default)s"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object: what was written, guessed and left out")
     parser.set_defaults(run=run)
 
@@ -121,7 +125,11 @@ def _allowed(loaded: Loaded, names: set[str]) -> Iterator[str]:
 
 
 def _tell(
-    arguments: argparse.Namespace, made: Sequence[Draft], left_out: Sequence[LeftOut], files: Sequence[str], warnings: Sequence[str]
+    arguments: argparse.Namespace,
+    made: Sequence[Draft],
+    left_out: Sequence[LeftOut],
+    files: Sequence[str],
+    warnings: Sequence[str],
 ) -> None:
     where = [str(Path(arguments.into, name)) for name in files]
     for text in warnings:
@@ -157,7 +165,10 @@ def _plain(made: Sequence[Draft], left_out: Sequence[LeftOut], files: Sequence[s
     return {
         "ok": bool(made),
         "files": list(files),
-        "tools": [{"name": one.name, "kind": one.kind, "guesses": list(map(_guess, one.guesses)), "notes": list(one.notes)} for one in made],
+        "tools": [
+            {"name": one.name, "kind": one.kind, "guesses": list(map(_guess, one.guesses)), "notes": list(one.notes)}
+            for one in made
+        ],
         "left_out": [{"name": one.name, "why": one.why} for one in left_out],
         "warnings": list(warnings),
     }

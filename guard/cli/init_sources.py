@@ -86,7 +86,8 @@ def _module(text: str) -> Gathered:
 
     ready = registry(named(text, "init"))
     tools = tuple(
-        Found(name=one.name, description=one.description, schema=one.schema, written=False, keyed=one.keyed) for one in ready.values()
+        Found(name=one.name, description=one.description, schema=one.schema, written=False, keyed=one.keyed)
+        for one in ready.values()
     )
     sources = Sources(what="Python functions", tools=tools)
     return Gathered(sources=sources, origin=text, declared={one.name: one for one in declared(ready)})

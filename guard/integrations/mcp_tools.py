@@ -49,7 +49,7 @@ def list_tools(server: Server, *, seconds: float) -> list[JsonObject]:
             raise
         except OSError as error:
             raise ServerError(f"the MCP server cannot be started: {error.strerror or error}") from None
-        except Exception as error:  # whatever the SDK makes of a server that is none
+        except Exception as error:  # noqa: BLE001 - whatever the SDK makes of a server that is none
             raise ServerError(f"the MCP server cannot be asked: {_cause(error)}{_last_words(told)}") from None
 
 
@@ -69,7 +69,7 @@ async def _within(server: Server, told: IO[str], seconds: float) -> list[JsonObj
     async with asyncio.timeout(seconds):
         try:
             return await _ask(server, told, "auto", seconds)
-        except Exception:
+        except Exception:  # the innermost reason is told by the second try
             if server.url:
                 raise
         return await _ask(server, told, "legacy", seconds)  # an older server may stop at the first question that it does not know

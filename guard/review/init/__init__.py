@@ -14,7 +14,7 @@ says so on its line, and no entry allows anybody anything.
 from __future__ import annotations
 
 from guard.review.init.draft import Draft, Guess, drafts
-from guard.review.init.found import Found, LeftOut, Sources, SourceError
+from guard.review.init.found import Found, LeftOut, SourceError, Sources
 from guard.review.init.read import MAX_BYTES, read_text
 from guard.review.init.sources import found_in
 from guard.review.init.text import policy_files

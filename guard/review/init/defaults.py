@@ -25,7 +25,11 @@ def with_fitting_defaults(schema: JsonObject) -> tuple[JsonObject, tuple[str, ..
     kept, notes = {}, []
     for name, shape in fields.items():
         kept[name] = shape
-        if isinstance(shape, Mapping) and "default" in shape and not compiled.fits(compiled.strict["properties"][name])(exact_copy(shape["default"])):
+        if (
+            isinstance(shape, Mapping)
+            and "default" in shape
+            and not compiled.fits(compiled.strict["properties"][name])(exact_copy(shape["default"]))
+        ):
             kept[name] = {key: value for key, value in shape.items() if key != "default"}
             notes.append(f"the default of {name} does not fit its own schema and was left out")
     return {**schema, "properties": kept}, tuple(notes)

@@ -99,7 +99,7 @@ def _nullable(schema: JsonObject, notes: dict[str, None]) -> JsonObject:
     kind = rest.get("type")
     if isinstance(kind, str) and "enum" not in rest and "const" not in rest:
         return {**rest, "type": [kind, "null"]}
-    said = {key: rest.pop(key) for key in ("description", "title", "default") if key in rest}
+    said: JsonObject = {key: rest.pop(key) for key in ("description", "title", "default") if key in rest}
     return {**said, "anyOf": [rest, {"type": "null"}]} if rest else said
 
 

@@ -155,7 +155,11 @@ def _bindings(schema: JsonObject | None) -> Iterator[Guess]:
             why = "the caller's own, by its name" if fact == "principal" else "the caller's tenant, by its name"
             yield Guess(key=f"bind.{name}", value=f"session.{fact}", why=why)
         elif fact and _is_number(shape):
-            yield Guess(key=f"bind.{name}", value=f"session.{_fact(name)}", why="the caller's own; the schema wants a number, so an attribute")
+            yield Guess(
+                key=f"bind.{name}",
+                value=f"session.{_fact(name)}",
+                why="the caller's own; the schema wants a number, so an attribute",
+            )
         elif fact or maybe:
             yield Guess(key=f"bind.{name}", value=f"session.{fact or maybe}", why="perhaps the caller's own", active=False)
 

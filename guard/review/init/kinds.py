@@ -13,7 +13,19 @@ from typing import NamedTuple
 from guard.core.rules import Kind
 from guard.core.values import JsonObject
 from guard.review.init.found import Found
-from guard.review.init.words import ACTS, COMMANDS, COMPUTES, JOINS, MAYBE_ACTS, PLAIN_READS, READS, TELLS, own_tokens, stem, tokens
+from guard.review.init.words import (
+    ACTS,
+    COMMANDS,
+    COMPUTES,
+    JOINS,
+    MAYBE_ACTS,
+    PLAIN_READS,
+    READS,
+    TELLS,
+    own_tokens,
+    stem,
+    tokens,
+)
 
 
 class KindGuess(NamedTuple):

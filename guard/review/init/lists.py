@@ -75,7 +75,7 @@ def _tool(item: Any, number: int) -> Found | LeftOut:
         if name is None and isinstance(kind, str) and kind != "function":
             return LeftOut(name=kind, why="it has no name: the provider runs it itself, and the guard sees no call of it")
         return LeftOut(name=f"item {number}", why="it has no name" if name is None else "its name is no text, or empty")
-    return _described(item, inner, name, kind)
+    return _described(inner, name, kind)
 
 
 def _inner(item: Any) -> Mapping[str, Any] | None:
@@ -84,7 +84,7 @@ def _inner(item: Any) -> Mapping[str, Any] | None:
     return next((item[key] for key in _INNER if isinstance(item.get(key), Mapping)), item)
 
 
-def _described(item: Mapping[str, Any], inner: Mapping[str, Any], name: str, kind: object) -> Found | LeftOut:
+def _described(inner: Mapping[str, Any], name: str, kind: object) -> Found | LeftOut:
     key = next((key for key in _SCHEMAS if inner.get(key) is not None), None)
     if key is None and kind == "custom":
         return LeftOut(name=name, why="it takes free text instead of arguments, which no policy can judge")

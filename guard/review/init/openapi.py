@@ -33,9 +33,7 @@ def operations_of(document: Json, what: str) -> Sources | None:
     found = [_operation(document, *place) for place in _operations(document, what)]
     _tell_apart(found)
     tools = tuple(one for one in found if isinstance(one, Found))
-    return Sources(
-        what="an OpenAPI document", tools=tools, left_out=tuple(one for one in found if isinstance(one, LeftOut))
-    )
+    return Sources(what="an OpenAPI document", tools=tools, left_out=tuple(one for one in found if isinstance(one, LeftOut)))
 
 
 def _operations(document: Mapping[str, Any], what: str) -> Iterator[tuple[str, str, Mapping[str, Any], Sequence[Any]]]:
@@ -61,11 +59,17 @@ def _list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
 
 
-def _operation(root: Mapping[str, Any], path: str, method: str, operation: Mapping[str, Any], shared: Sequence[Any]) -> Found | LeftOut:
+def _operation(
+    root: Mapping[str, Any], path: str, method: str, operation: Mapping[str, Any], shared: Sequence[Any]
+) -> Found | LeftOut:
     given = operation.get("operationId")
     name = given if isinstance(given, str) and given.strip() else f"{method}_{path}"
     legal = _ILLEGAL.sub("_", name.replace("{", "by_")).strip("_") or method
-    notes = [] if legal == given else [f"{method.upper()} {path}, called {given}" if isinstance(given, str) else f"{method.upper()} {path}"]
+    notes = (
+        []
+        if legal == given
+        else [f"{method.upper()} {path}, called {given}" if isinstance(given, str) else f"{method.upper()} {path}"]
+    )
     collector = Collector(root, siblings=not str(root["openapi"]).startswith("3.0"))
     try:
         schema, more = _arguments(root, collector, [*shared, *_list(operation.get("parameters"))], operation)
@@ -111,7 +115,7 @@ def _arguments(
             notes.append(f"the cookie {parameter['name']} is no argument: your program sends it")
             continue
         name = _free(str(parameter["name"]), str(parameter["in"]), fields, notes)
-        fields[name] = _parameter_schema(root, collector, parameter)
+        fields[name] = _parameter_schema(collector, parameter)
         if parameter["in"] == "path" or parameter.get("required") is True:
             needed.append(name)
     _add_body(root, collector, operation.get("requestBody"), fields, needed, notes)
@@ -147,7 +151,7 @@ def _free(name: str, where: str, fields: JsonObject, notes: list[str]) -> str:
     return other
 
 
-def _parameter_schema(root: Json, collector: Collector, parameter: Mapping[str, Any]) -> Json:
+def _parameter_schema(collector: Collector, parameter: Mapping[str, Any]) -> Json:
     schema = parameter.get("schema")
     if schema is None and isinstance(parameter.get("content"), Mapping):
         schema = next((one.get("schema") for one in parameter["content"].values() if isinstance(one, Mapping)), None)
@@ -157,9 +161,7 @@ def _parameter_schema(root: Json, collector: Collector, parameter: Mapping[str, 
     return {**found, "description": told} if plain and isinstance(told, str) and told.strip() else found
 
 
-def _add_body(
-    root: Json, collector: Collector, raw: Json, fields: JsonObject, needed: list[str], notes: list[str]
-) -> None:
+def _add_body(root: Json, collector: Collector, raw: Json, fields: JsonObject, needed: list[str], notes: list[str]) -> None:
     """The fields of an object in JSON beside the parameters; any other body is one argument called `body`."""
     body = follow(root, raw)
     content = body.get("content") if isinstance(body, Mapping) else None
@@ -189,6 +191,17 @@ def _object(collector: Collector, schema: Json) -> Mapping[str, Any] | None:
         if not isinstance(schema, Mapping) or schema.keys() - {"$ref", "description"} or "$ref" not in schema:
             break
         schema = collector.defs[schema["$ref"].rpartition("/")[2]]
-    said = {"type", "properties", "required", "title", "description", "additionalProperties", "example", "examples", "xml", "externalDocs"}
+    said = {
+        "type",
+        "properties",
+        "required",
+        "title",
+        "description",
+        "additionalProperties",
+        "example",
+        "examples",
+        "xml",
+        "externalDocs",
+    }
     plain = isinstance(schema, Mapping) and isinstance(schema.get("properties"), Mapping) and schema.keys() <= said
     return schema if plain and schema.get("additionalProperties", False) in (False, True) else None

@@ -35,7 +35,9 @@ def read_text(data: bytes, name: str) -> Json:
     if not text.strip():
         raise SourceError(f"{name}: empty (a tool list or an OpenAPI document is needed)")
     if text.lstrip()[0] == "<":
-        raise SourceError(f"{name}: this is a web page, not a tool list or an OpenAPI document (many programs serve /openapi.json)")
+        raise SourceError(
+            f"{name}: this is a web page, not a tool list or an OpenAPI document (many programs serve /openapi.json)"
+        )
     try:
         return _json(text, name) if text.lstrip()[0] in "[{" and not name.endswith((".yaml", ".yml")) else _yaml(data, name)
     except RecursionError:

@@ -75,7 +75,9 @@ class Collector:
         return self.names[reference]
 
     def _free(self, reference: str) -> str:
-        last = "".join(char if char.isalnum() or char in "_-" else "_" for char in unquote(reference).rpartition("/")[2]) or "root"
+        last = (
+            "".join(char if char.isalnum() or char in "_-" else "_" for char in unquote(reference).rpartition("/")[2]) or "root"
+        )
         name, number = last, 2
         while name in self.defs:
             name, number = f"{last}_{number}", number + 1

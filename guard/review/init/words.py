@@ -7,62 +7,59 @@ import re
 _SPACES = re.compile(r"__|[./:\\]")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+")
 
-READS = frozenset(
-    """
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+READS = _set("""
     get list search find query read fetch lookup look show view describe retrieve browse check count inspect preview peek
     status details info summary summarize history has exists exist is can verify validate compare explain display see stat stats
     suche suchen lies lesen hole zeige buscar obtener consultar leer listar chercher obtenir lister lire trouver cerca leggi
-    查询 查看 获取 搜索 取得 検索 조회 검색
-    """.split()
-)
+""")
 """Verbs (and a few nouns at the end of a name) of tools that look something up."""
 
-COMPUTES = frozenset(
-    """
-    calc calculate calculator compute convert converter estimate sum add subtract multiply divide mean median average round parse format
-    encode decode hash translate classify detect normalize interpolate simulate predict solve integrate differentiate factorial
-    berechne berechnen calcular calculer calcola 计算 換算 計算 계산
-    """.split()
-) - {"add"}  # add_item, add_user
-"""Verbs of tools that give an answer from their arguments alone."""
-
-PLAIN_READS = frozenset("get search find fetch retrieve lookup describe".split())
+PLAIN_READS = _set("get search find fetch retrieve lookup describe")
 """Those that are verbs and nothing else, so that a noun may stand before them: `calendar_get_event`."""
 
-ACTS = frozenset(
-    """
+COMPUTES = _set("""
+    calc calculate calculator compute convert converter estimate sum subtract multiply divide mean median average round parse format
+    encode decode hash translate classify detect normalize interpolate simulate predict solve integrate differentiate factorial
+    berechne berechnen calcular calculer calcola
+""")
+"""Verbs of tools that give an answer from their arguments alone."""
+
+ACTS = _set("""
     create creates delete deletes deleting remove removes insert upsert update updates modify modifies edit edits write writes append overwrite
     replace rename move send sends sending publish submit submits apply cancel cancels refund refunds pay pays purchase buy buys sell sells
     reserve rent subscribe unsubscribe register unregister enroll invite add adds assign unassign approve reject accept decline grant revoke
-    enable disable activate deactivate start stop restart reboot shutdown kill terminate execute exec eval invoke launch deploy install
-    uninstall merge push commit rollback revert reset clear purge wipe erase drop truncate destroy archive unarchive restore lock unlock
-    close reopen resolve escalate forward reply share unshare upload save store put patch sync import migrate transfer withdraw deposit
-    follow unfollow like unlike block unblock mute unmute ban unban login logout signin signout authenticate rotate generate
+    enable disable activate deactivate restart reboot shutdown kill terminate execute exec eval invoke launch deploy install uninstall push
+    rollback revert reset clear purge wipe erase drop truncate destroy archive unarchive restore unlock reopen resolve escalate forward reply
+    unshare upload save put patch sync migrate withdraw follow unfollow unlike unblock mute unmute ban unban logout signin signout
+    authenticate rotate generate
     lösche löschen sende senden erstelle erstellen ändere ändern zahle zahlen buche buchen storniere überweise
     eliminar borrar crear enviar actualizar pagar cancelar reservar supprimer créer envoyer modifier payer annuler réserver
     elimina crea invia aggiorna paga annulla
-    删除 创建 发送 更新 修改 支付 取消 提交 转账 削除 作成 送信 更新 支払 삭제 생성 전송 수정 결제 취소
-    """.split()
-) - {"like", "store", "share", "block", "close", "import", "start", "stop", "lock", "commit", "merge", "deposit", "transfer", "login"}
+""")
 """Verbs of tools that change something. They count wherever they stand in a name."""
 
-MAYBE_ACTS = frozenset(
-    """
+MAYBE_ACTS = _set("""
     like store share block close import start stop lock commit merge deposit transfer login set run post order book call charge change
     comment email mail message text notify trigger schedule plan place request report record log trade open press click type tap play pause
     resume mark tag label pin fork clone copy link attach bind make do process handle complete finish confirm return exchange swap mint
     turn switch toggle adjust fill draft compose print ship file exit navigate
-    """.split()
-)
+""")
 """Verbs of the same kind that are nouns as well: `get_post` reads, `post_message` does not. They count where a verb stands."""
 
-COMMANDS = frozenset("sql query_sql statement command commands cmd shell shell_command bash code source_code script program javascript".split())
-"""Arguments that hold a program: what it does is said in the call, not in the tool's name."""
-
-TELLS = frozenset("return give provide report".split())
+TELLS = _set("return give provide report")
 """Verbs with which a description says what a look-up answers, though in a name they may be acts."""
 
-JOINS = frozenset({"and", "then", "or", "und", "y", "et"})
+COMMANDS = _set(
+    "sql query_sql statement command commands cmd shell shell_command bash code source_code script program javascript"
+)
+"""Arguments that hold a program: what it does is said in the call, not in the tool's name."""
+
+JOINS = _set("and then or und y et")
 """Words after which another verb may follow."""
 
 

@@ -14,7 +14,9 @@ from guard.core.values import Json, decimal_text
 from guard.policy.problems import is_invisible
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*(?:[ /-][A-Za-z0-9_.]+)*")
-_WORDS = frozenset("true false null yes no on off y n nan inf".split())  # texts that some reader of YAML takes for something else
+_WORDS = frozenset(
+    ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf"]
+)  # texts that some reader of YAML takes for something else
 _SHORT = 100
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
