@@ -72,6 +72,8 @@ async def _within(server: Server, told: IO[str], seconds: float) -> list[JsonObj
         except Exception:  # the innermost reason is told by the second try
             if server.url:
                 raise
+        told.seek(0)
+        told.truncate()
         return await _ask(server, told, "legacy", seconds)  # an older server may stop at the first question that it does not know
 
 

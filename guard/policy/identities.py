@@ -53,7 +53,8 @@ _PERHAPS = {
 
 
 def _key(name: str) -> str:
-    """Letters and digits alone, so that `userId`, `user-id`, `USER ID` and `user.id` are one."""
+    """Letters and digits alone, so that `userId`, `user-id`, `USER ID` and `user.id` are one; the `X-` of a header falls away."""
+    name = name[2:] if name.lower().startswith("x-") else name
     return "".join(char for char in unicodedata.normalize("NFKC", name).casefold() if char.isalnum())
 
 

@@ -117,7 +117,8 @@ def _trouble(made: Draft, declared: Declared | None) -> str:
     if not problems.errors:
         return ""
     first = problems.errors[0]
-    return f"{first.message} ({first.cure})" if first.cure else first.message
+    message = first.message.removeprefix(f"{made.name}: ").removeprefix(f"schema of {made.name}: ")
+    return f"{message} ({first.cure})" if first.cure else message
 
 
 def item_of(value: Json) -> Item:
@@ -179,11 +180,12 @@ def _fact(name: str) -> str:
 
 
 def _records(schema: JsonObject | None) -> Iterator[Guess]:
-    """The first argument that names a record, which may belong to somebody."""
+    """The first argument that always names a record, which may belong to somebody."""
+    needed = (schema or {}).get("required", ())
     for name in _fields(schema):
         end = next((end for end in _RECORDS if name.endswith(end) and len(name) > len(end)), None)
-        if end and owner(name) is None and perhaps(name) is None and _plain(name):
-            record = name.removesuffix(end)
+        if end and name in needed and owner(name) is None and perhaps(name) is None and _plain(name):
+            record = name.removesuffix(end).rstrip("_-")
             why = f"if the {record} belongs to somebody; your program registers its loader"
             yield Guess(key="resource", value=f"{{{record}: {name}, owner: owner_id}}", why=why, active=False)
             return

@@ -14,13 +14,16 @@ from guard.core.rules import Kind
 from guard.core.values import JsonObject
 from guard.review.init.found import Found
 from guard.review.init.words import (
+    ABOUT,
     ACTS,
     COMMANDS,
     COMPUTES,
     JOINS,
+    LOOKUPS,
     MAYBE_ACTS,
     PLAIN_READS,
     READS,
+    RECORDS,
     TELLS,
     own_tokens,
     stem,
@@ -86,6 +89,8 @@ def _act(words: list[str], own: list[str]) -> str:
     if own[:2] in (["check", "in"], ["check", "out"]):
         return " ".join(own[:2])
     found = next((word for word in words if word in ACTS), "")
+    if not found and _is_about(own):
+        return ""
     verbs = (words[:1], own[:1], *([word] for before, word in pairwise(words) if before in JOINS))
     return found or next((word for spot in verbs for word in spot if word in MAYBE_ACTS), "")
 
@@ -96,14 +101,20 @@ def _program(schema: JsonObject | None) -> str:
 
 
 def _look_up(words: list[str]) -> tuple[str, Kind]:
-    """The first or last word of a name that says that it looks something up or computes something, or a plain verb behind a noun."""
+    """The word of a name that says that it looks something up or computes something: the first, a plain verb behind a noun, or a noun."""
     second = [word for word in words[1:2] if word in PLAIN_READS]
-    for word in (*words[:1], *words[-1:], *second):
-        if word in READS:
+    last = [word for word in words[-1:] if word in LOOKUPS or _is_about(words)]
+    for word in (*words[:1], *second, *last):
+        if word in READS | ABOUT:
             return word, "read"
         if word in COMPUTES:
             return word, "compute"
     return "", "action"
+
+
+def _is_about(words: list[str]) -> bool:
+    """Whether a name is two nouns that name what there is to know about a record: `order_status`."""
+    return len(words) == 2 and words[0] in RECORDS and words[1] in ABOUT
 
 
 def _act_told(description: str) -> str:

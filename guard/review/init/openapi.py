@@ -63,7 +63,7 @@ def _operation(
     root: Mapping[str, Any], path: str, method: str, operation: Mapping[str, Any], shared: Sequence[Any]
 ) -> Found | LeftOut:
     given = operation.get("operationId")
-    name = given if isinstance(given, str) and given.strip() else f"{method}_{path}"
+    name = given if isinstance(given, str) and given.strip() else f"{method}_{path.strip('/')}"
     legal = _ILLEGAL.sub("_", name.replace("{", "by_")).strip("_") or method
     notes = (
         []
@@ -122,8 +122,9 @@ def _arguments(
     schema: JsonObject = {"type": "object", "properties": fields}
     if needed:
         schema["required"] = list(dict.fromkeys(needed))
-    if collector.defs:
-        schema["$defs"] = collector.defs
+    used = collector.used(schema)
+    if used:
+        schema["$defs"] = used
     done, more = translated(schema, request=True)
     return done, (*notes, *more)
 

@@ -19,7 +19,7 @@ from guard.review.init.found import SourceError
 MAX_BYTES = 20_000_000
 """Bytes of one source."""
 
-MAX_NODES = 2_000_000
+MAX_NODES = 1_000_000
 """Values in one YAML source, aliases counted each time they are used."""
 
 

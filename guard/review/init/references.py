@@ -5,7 +5,7 @@ Cycles are fine: a schema that refers to itself refers to its own copy. Pure. Co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
 
 from guard.core.values import Json, JsonObject
@@ -13,6 +13,7 @@ from guard.policy.fields import local
 from guard.policy.keywords import MANY, NAMED, ONE
 
 _MAX_HOPS = 20
+_HERE = "#/$defs/"
 
 
 class UnreadableError(ValueError):
@@ -55,8 +56,30 @@ class Collector:
         reference = schema.get("$ref")
         if not isinstance(reference, str):
             return found
-        found["$ref"] = f"#/$defs/{self._name(reference)}"
+        found["$ref"] = _HERE + self._name(reference)
         return found if self.siblings else {"$ref": found["$ref"]}
+
+    def used(self, schema: Json) -> JsonObject:
+        """The copies that a schema needs, directly or through others."""
+        found: JsonObject = {}
+        waiting = [schema]
+        while waiting:
+            for name in self._named(waiting.pop()):
+                if name not in found:
+                    found[name] = self.defs[name]
+                    waiting.append(self.defs[name])
+        return found
+
+    def _named(self, value: Json) -> Iterator[str]:
+        if isinstance(value, Mapping):
+            reference = value.get("$ref")
+            if isinstance(reference, str) and reference.removeprefix(_HERE) in self.defs:
+                yield reference.removeprefix(_HERE)
+            for below in value.values():
+                yield from self._named(below)
+        elif isinstance(value, list):
+            for below in value:
+                yield from self._named(below)
 
     def _below(self, key: str, value: Json) -> Json:
         if key in NAMED and isinstance(value, Mapping):

@@ -14,17 +14,17 @@ def _set(text: str) -> frozenset[str]:
 
 READS = _set("""
     get list search find query read fetch lookup look show view describe retrieve browse check count inspect preview peek
-    status details info summary summarize history has exists exist is can verify validate compare explain display see stat stats
+    summarize has exists exist is can verify validate compare explain display see stat
     suche suchen lies lesen hole zeige buscar obtener consultar leer listar chercher obtenir lister lire trouver cerca leggi
 """)
-"""Verbs (and a few nouns at the end of a name) of tools that look something up."""
+"""Verbs of tools that look something up."""
 
 PLAIN_READS = _set("get search find fetch retrieve lookup describe")
 """Those that are verbs and nothing else, so that a noun may stand before them: `calendar_get_event`."""
 
 COMPUTES = _set("""
     calc calculate calculator compute convert converter estimate sum subtract multiply divide mean median average round parse format
-    encode decode hash translate classify detect normalize interpolate simulate predict solve integrate differentiate factorial
+    encode decode hash translate classify detect normalize interpolate solve integrate differentiate factorial
     berechne berechnen calcular calculer calcola
 """)
 """Verbs of tools that give an answer from their arguments alone."""
@@ -50,6 +50,16 @@ MAYBE_ACTS = _set("""
     turn switch toggle adjust fill draft compose print ship file exit navigate
 """)
 """Verbs of the same kind that are nouns as well: `get_post` reads, `post_message` does not. They count where a verb stands."""
+
+RECORDS = _set("""
+    order trade request call account user customer client member employee shipment delivery parcel payment invoice refund ticket case job task
+    flight booking reservation product item stock balance device server service build
+""")
+ABOUT = _set("status history details info information summary stats")
+"""`order_status` and `call_history` are about a record, although their first words may be verbs."""
+
+LOOKUPS = _set("lookup exists")
+"""Words that say it from the end of a name, whatever stands before them."""
 
 TELLS = _set("return give provide report")
 """Verbs with which a description says what a look-up answers, though in a name they may be acts."""

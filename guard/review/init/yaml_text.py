@@ -13,7 +13,7 @@ from decimal import Decimal
 from guard.core.values import Json, decimal_text
 from guard.policy.problems import is_invisible
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*(?:[ /-][A-Za-z0-9_.]+)*")
+_PLAIN = re.compile(r"[A-Za-z_$][A-Za-z0-9_.]*(?:[ /-][A-Za-z0-9_.]+)*")
 _WORDS = frozenset(
     ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf"]
 )  # texts that some reader of YAML takes for something else
