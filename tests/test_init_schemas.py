@@ -38,6 +38,18 @@ DIALECTS = {
         {"type": "object", "properties": {"type": {"type": "string"}}},
         {"type": "object", "properties": {"type": {"type": "string"}}},
     ),
+    "null keywords": (
+        {"type": "string", "description": None, "enum": None, "default": None},
+        {"type": "string", "default": None},
+    ),
+    "a field called required": (
+        {"type": "object", "properties": {"required": {"type": "boolean"}}},
+        {"type": "object", "properties": {"required": {"type": "boolean"}}},
+    ),
+    "required as a flag": (
+        {"type": "object", "properties": {"b": {"type": "string", "required": True}, "c": {"required": False}}},
+        {"type": "object", "properties": {"b": {"type": "string"}, "c": {}}, "required": ["b"]},
+    ),
     "digits": ({"type": "number", "multipleOf": 0.01, "maximum": 1e30}, {"type": "number", "multipleOf": 0.01, "maximum": 1e30}),
     "default that does not fit": ({"type": "string", "default": None}, {"type": "string", "default": None}),
 }

@@ -65,10 +65,11 @@ def write_folder(folder: Path, files: Mapping[str, str], judge: Callable[[Path],
 
 @contextmanager
 def _stage(target: Path) -> Iterator[Path]:
-    """A new folder beside the target, gone afterwards whatever happens."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    """A new folder in the target, or beside where it will be; gone afterwards whatever happens. Loaders read no name that begins with a dot."""
+    place = target if target.exists() else target.parent
+    place.mkdir(parents=True, exist_ok=True)
     for number in count():
-        stage = target.parent / f".{target.name}.{os.getpid()}.{number}"
+        stage = place / f".{target.name}.{os.getpid()}.{number}"
         try:
             stage.mkdir()
         except FileExistsError:

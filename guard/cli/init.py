@@ -7,6 +7,7 @@ its place: each entry must be read back as it was meant. Decides nothing itself;
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -74,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     files: dict[str, str] = {}
     if made:
         what = found.sources.what if found.origin in found.sources.what else f"{found.sources.what} ({found.origin})"
-        files = policy_files(made, left_out, what=what, folder=arguments.into, role=arguments.role)
+        files = policy_files(made, left_out, what=what, folder=shlex.quote(arguments.into), role=arguments.role)
         write_folder(folder, files, lambda stage: warnings.extend(_judge(stage, made, found)))
     _tell(arguments, made, left_out, list(files), warnings)
     return 0 if made else 1
@@ -158,7 +159,7 @@ def _row(one: Draft) -> tuple[str, str, str, str]:
 def _next(folder: str, file: str) -> Iterator[str]:
     yield f'  1. read {spell(file)}: each guess ends in "# guess:" and its reason'
     yield "  2. uncomment allow: where a role may call the tool, and write the role that your sessions have"
-    yield f"  3. guard check {spell(folder)}"
+    yield f"  3. guard check {spell(shlex.quote(folder))}"
 
 
 def _plain(made: Sequence[Draft], left_out: Sequence[LeftOut], files: Sequence[str], warnings: Sequence[str]) -> JsonObject:

@@ -80,7 +80,7 @@ async def _within(server: Server, told: IO[str], seconds: float) -> list[JsonObj
 async def _ask(server: Server, told: IO[str], mode: str, seconds: float) -> list[JsonObject]:
     from mcp import Client  # noqa: PLC0415 - an extra
 
-    async with Client(_transport(server, told), mode=mode, read_timeout_seconds=seconds / 2, cache=None) as client:
+    async with Client(_transport(server, told, seconds), mode=mode, read_timeout_seconds=seconds / 2, cache=None) as client:
         return await _pages(client)
 
 
@@ -103,7 +103,7 @@ async def _pages(client: Any) -> list[JsonObject]:
 
 
 @asynccontextmanager
-async def _transport(server: Server, told: IO[str]) -> AsyncIterator[Any]:
+async def _transport(server: Server, told: IO[str], seconds: float) -> AsyncIterator[Any]:
     from mcp.client.stdio import StdioServerParameters, stdio_client  # noqa: PLC0415 - an extra
 
     if not server.url:
@@ -111,11 +111,14 @@ async def _transport(server: Server, told: IO[str]) -> AsyncIterator[Any]:
         async with stdio_client(start, errlog=told) as streams:  # type: ignore[arg-type]  # a real file, which is what it needs
             yield streams
         return
+    import httpx2  # noqa: PLC0415 - what the SDK speaks HTTP with
     from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - an extra
-    from mcp.shared._httpx_utils import create_mcp_http_client  # noqa: PLC0415 - an extra
 
     headers = {"Authorization": f"Bearer {server.token}"} if server.token else None
-    async with create_mcp_http_client(headers=headers) as http, streamable_http_client(server.url, http_client=http) as streams:
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=seconds) as http,
+        streamable_http_client(server.url, http_client=http) as streams,
+    ):
         yield streams
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from guard.core.values import Json, JsonObject, is_number
-from guard.policy.keywords import MANY, NAMED, ONE
+from guard.policy.keywords import ASSERTIONS, MANY, NAMED, ONE
 
 _TYPES = {
     **dict.fromkeys(("dict", "map", "struct"), "object"),
@@ -20,6 +20,7 @@ _TYPES = {
     **dict.fromkeys(("list", "tuple", "set"), "array"),
 }
 _REAL = frozenset({"object", "number", "integer", "string", "boolean", "array", "null"})
+_NEVER_NULL = (ONE | MANY | NAMED | ASSERTIONS | {"description", "title", "$ref", "$schema", "$id"}) - {"const"}
 _MAX_DEPTH = 200
 
 
@@ -36,7 +37,7 @@ def _schema(schema: Json, notes: dict[str, None], *, request: bool, depth: int) 
     if depth > _MAX_DEPTH:
         raise RecursionError
     below = {key: _below(key, value, notes, request=request, depth=depth + 1) for key, value in schema.items()}
-    done = _typed(below, notes)
+    done = _typed(_said(below, notes), notes)
     _bounds(done, notes)
     if request:
         _writable(done)
@@ -52,6 +53,29 @@ def _below(key: str, value: Json, notes: dict[str, None], *, request: bool, dept
     if key in MANY and isinstance(value, list):
         return [inner(one) for one in value]
     return inner(value) if key in ONE else value
+
+
+def _said(schema: JsonObject, notes: dict[str, None]) -> JsonObject:
+    """Without keywords that are null, which say nothing, and with `required: true` of a field where it belongs: beside the fields."""
+    found = {key: value for key, value in schema.items() if value is not None or key not in _NEVER_NULL}
+    fields = found.get("properties")
+    if isinstance(fields, Mapping):
+        flags = {name: one["required"] for name, one in fields.items() if _is_flagged(one)}
+        if flags:
+            notes["schema: required stands beside the properties"] = None
+            found["properties"] = {name: _without_flag(one) for name, one in fields.items()}
+            named = found.get("required")
+            needed = [*(named if isinstance(named, list) else ()), *(name for name, flag in flags.items() if flag)]
+            found["required"] = list(dict.fromkeys(needed))
+    return found
+
+
+def _is_flagged(schema: Json) -> bool:
+    return isinstance(schema, Mapping) and isinstance(schema.get("required"), bool)
+
+
+def _without_flag(schema: Json) -> Json:
+    return {key: value for key, value in schema.items() if key != "required"} if _is_flagged(schema) else schema
 
 
 def _typed(schema: JsonObject, notes: dict[str, None]) -> JsonObject:
