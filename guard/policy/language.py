@@ -74,16 +74,18 @@ FACTS = ("principal", "tenant", "roles")
 """What every session has; other facts are attributes that the host gives."""
 
 
-def mapping(item: Item, table: str, problems: Problems, also: tuple[str, ...] = ()) -> dict[str, Item]:
+def mapping(
+    item: Item, table: str, problems: Problems, also: tuple[str, ...] = (), *, keys: Mapping[str, tuple[str, ...]] = KEYS
+) -> dict[str, Item]:
     """The known fields of a mapping; each unknown key is a mistake. `also` are keys that are not in the table but make sense here."""
     if not entries(item, f"{table.replace('_', ' ')} settings", problems):
         return {}
     for key, below in item.fields.items():
-        if key not in KEYS[table]:
-            known = (*KEYS[table], *also)
+        if key not in keys[table]:
+            known = (*keys[table], *also)
             near = nearest(key, known)
             problems.error(below, f"unknown key {key}", f"did you mean {near}?" if near else f"known: {', '.join(known)}")
-    return {key: below for key, below in item.fields.items() if key in KEYS[table]}
+    return {key: below for key, below in item.fields.items() if key in keys[table]}
 
 
 def entries(item: Item, what: str, problems: Problems) -> dict[str, Item]:

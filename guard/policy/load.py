@@ -25,8 +25,9 @@ from guard.policy.limits import limits
 from guard.policy.problems import Problems, meant, squash
 from guard.policy.rule_files import Grant, Rule, RuleBook, read_rules
 from guard.policy.rule_names import warn_names
-from guard.policy.source import File, Item, is_rules, is_yaml, read_folder, read_yaml
+from guard.policy.source import File, Item, is_rules, is_yaml
 from guard.policy.tools import CheckFunction, Declared, Entry, compile_tool
+from guard.policy.written import Written, collect, read_policy, tops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,15 +58,26 @@ def load_policy(
     Raises PolicyError with every problem found.
     """
     problems = Problems()
-    files = read_folder(folder, problems)
-    documents = _documents(files, problems)
-    entries = _collect(documents, "tools", problems)
+    return compile_policy(read_policy(folder, problems), declared, problems, checks=checks, probes=probes)
+
+
+def compile_policy(
+    written: Written,
+    declared: Sequence[Declared] | None,
+    problems: Problems,
+    *,
+    checks: Mapping[str, CheckFunction] = MappingProxyType({}),
+    probes: Collection[str] = (),
+) -> Loaded:
+    """Compile what is written; see `load_policy`. Raises PolicyError where `problems` holds a mistake by the end."""
+    files, documents = written.files, written.documents
+    entries = collect(documents, "tools", problems)
     names, unlisted = _match(entries, declared, problems)
     tools = _compile(entries, declared, names, (checks, probes), problems)
     check_compensations(entries, tools, problems)
-    spot = Item(next((file.name for file in files if is_yaml(file.name)), str(folder)), None)
-    whole = limits(_tops(documents, "limits"), _tops(documents, "prices"), spot, problems)
-    people = _people(_collect(documents, "people", problems), problems)
+    spot = Item(next((file.name for file in files if is_yaml(file.name)), written.place), None)
+    whole = limits(tops(documents, "limits"), tops(documents, "prices"), spot, problems)
+    people = _people(collect(documents, "people", problems), problems)
     book = _rules(files, entries, tools, people, problems)
     judge = authorizer(files, list(book.rules), list(book.grants), book.roles, problems)
     _warn(entries, tools, list(book.rules), list(book.grants), unlisted, spot, problems)
@@ -96,40 +108,6 @@ def _sorted(problems: Sequence[Problem]) -> tuple[Problem, ...]:
 def _version(files: Sequence[File], tools: Mapping[str, Tool]) -> str:
     parts = [part for file in files for part in (file.name, file.data.decode("latin-1"))]
     return digest(*parts, *(part for name in sorted(tools) for part in (name, tools[name].definition)))
-
-
-# -- reading ---------------------------------------------------------------------------------------------------------
-
-
-def _documents(files: Sequence[File], problems: Problems) -> list[Item]:
-    found = []
-    for file in files:
-        if not is_yaml(file.name):
-            continue
-        before = len(problems.errors)
-        document = read_yaml(file, problems)
-        if document is not None:
-            language.mapping(document, "file", problems)
-            found.append(document)
-        elif len(problems.errors) == before:
-            problems.warn(Item(file.name, None), "the file is empty", "remove it")
-    return found
-
-
-def _tops(documents: Sequence[Item], key: str) -> list[Item]:
-    return [document.fields[key] for document in documents if key in document.fields]
-
-
-def _collect(documents: Sequence[Item], key: str, problems: Problems) -> dict[str, Item]:
-    """The entries under one top-level key of all files; the same name twice is a mistake."""
-    found: dict[str, Item] = {}
-    for block in _tops(documents, key):
-        for name, item in language.entries(block, key, problems).items():
-            if name in found:
-                first = found[name]
-                problems.error(item, f"{name} is written twice", f"the first stands at {first.file}:{first.line}; keep one")
-            found.setdefault(name, item)
-    return found
 
 
 # -- names -----------------------------------------------------------------------------------------------------------
