@@ -77,6 +77,22 @@ def read_folder(folder: str | os.PathLike[str], problems: Problems) -> list[File
     return list(_read(here, names, problems))
 
 
+def read_case_files(folder: str | os.PathLike[str], problems: Problems) -> list[File]:
+    """Every file of the folder that holds cases, sorted by name. They change no decision, so they are no part of the policy or its version."""
+    here = Path(folder)
+    try:
+        names = sorted(entry.name for entry in here.iterdir() if is_cases(entry.name))
+    except OSError as failure:
+        problems.error(Item(str(here), None), f"the policy folder cannot be read: {failure.strerror}")
+        return []
+    return list(_read(here, names, problems))
+
+
+def is_cases(name: str) -> bool:
+    """Whether a file of this name holds the policy's own cases: `cases.yaml`, or `cases-refunds.yaml` and the like."""
+    return re.fullmatch(r"cases([-_.].+)?\.ya?ml", name) is not None
+
+
 def _points_nowhere(entry: Path) -> bool:
     """Whether a link leads to nothing: what it stands for is missing, which is a mistake and not an absence."""
     return entry.is_symlink() and not entry.exists()
@@ -91,7 +107,7 @@ def _is_policy(name: str) -> bool:
 def _looks_like_policy(name: str) -> bool:
     """Whether somebody may believe that a file of this name is part of the policy."""
     lower = name.lower()
-    return lower not in {"cases.yaml", "cases.yml"} and any(end in lower for end in (".csv", ".yaml", ".yml", ".conf"))
+    return not is_cases(name) and any(end in lower for end in (".csv", ".yaml", ".yml", ".conf"))
 
 
 def _shown(name: str) -> str:
