@@ -63,9 +63,13 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Time goes by, the user speaks, then one message of the model proposes calls. `session` says in whose conversation."""
+    """Time goes by, the user speaks, then one message of the model proposes calls.
+
+    `session` says who is signed in, `conversation` in which conversation of that person.
+    """
 
     session: str
+    conversation: str = ""
     wait: float = 0.0
     words: tuple[str, ...] = ()
     proposals: tuple[Proposal, ...] = ()

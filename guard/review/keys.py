@@ -34,8 +34,8 @@ _CALL = ("call", "returns", "raises", "approve", "reject", *EXPECTATIONS)
 KEYS: Mapping[str, tuple[str, ...]] = {
     "cases_file": ("sessions", "at", "checks", "facts", "cases"),
     "session": ("principal", "tenant", "roles", "attributes"),
-    "case": ("name", "session", "at", "checks", "facts", "user", "history", "usage", "calls", *_CALL),
-    "step": ("session", "wait", "user", "usage", "times", "calls", *_CALL),
+    "case": ("name", "session", "conversation", "at", "checks", "facts", "user", "history", "usage", "calls", *_CALL),
+    "step": ("session", "conversation", "wait", "user", "usage", "times", "calls", *_CALL),
     "call": ("times", *_CALL),
     "usage": ("model", "in", "out", "cost"),
     "vote": ("by", "wait"),

@@ -89,12 +89,14 @@ def _case(item: Item, top: Mapping[str, Item], around: Around) -> Case | None:
     if "name" not in known:
         problems.error(item, "a case has no name", "write name: what must hold")
     session = around.session(known.get("session"), item)
+    talk = language.text(known.get("conversation"), problems, "conversation")
     history = language.sequence(known["history"], problems, "history") if "history" in known else []
-    steps = [_step(one, session, around) for one in history]
+    steps = [_step(one, session, talk, around) for one in history]
     said = _words(known.get("user"), problems)
-    first = (Step(session=session, words=said, spot=place(item)),) if said else ()
+    first = (Step(session=session, conversation=talk, words=said, spot=place(item)),) if said else ()
     last = Step(
         session=session,
+        conversation=talk,
         proposals=proposals(item, known, around, history=False),
         usage=usage(known.get("usage"), problems),
         spot=place(item),
@@ -111,7 +113,7 @@ def _case(item: Item, top: Mapping[str, Item], around: Around) -> Case | None:
     )
 
 
-def _step(item: Item, session: str, around: Around) -> Step:
+def _step(item: Item, session: str, talk: str, around: Around) -> Step:
     problems = around.problems
     known = fields(item, "step", problems)
     calls = any(key in known for key in ("call", "calls"))
@@ -119,6 +121,7 @@ def _step(item: Item, session: str, around: Around) -> Step:
         problems.error(item, "nothing happens in this step", "write user, wait, call or calls")
     return Step(
         session=around.session(known["session"], item) if "session" in known else session,
+        conversation=language.text(known.get("conversation"), problems, "conversation", talk),
         wait=seconds(known.get("wait"), problems, "wait"),
         words=_words(known.get("user"), problems),
         proposals=proposals(item, known, around, history=True) if calls or not known else (),

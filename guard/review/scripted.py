@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from guard.core import ports as p
 from guard.core.model import CallKey
@@ -17,6 +17,9 @@ from guard.errors import OutcomeUnknownError, ToolError
 from guard.review.cases import FAIL, PASS, Proposal
 from guard.runner.hands import Hands, Loader
 from guard.tools import RegisteredTool
+
+Place: TypeAlias = tuple[str, str, int, int]
+"""Where a call stands: tenant, conversation, turn and position."""
 
 UNKNOWN = "unknown"
 """What a tool `raises` when nobody can tell whether it took effect; any other text is what it says of its failure."""
@@ -38,8 +41,8 @@ class Script:
     """What each call returns: the proposals of the turn that is under way, and those of earlier turns by their place."""
 
     current: tuple[Proposal, ...] = ()
-    earlier: dict[tuple[str, int, int], Proposal] = field(default_factory=dict)
-    ran: set[tuple[str, int, int]] = field(default_factory=set)
+    earlier: dict[Place, Proposal] = field(default_factory=dict)
+    ran: set[Place] = field(default_factory=set)
 
     def of(self, key: CallKey, tool: str) -> Proposal | None:
         """Who answers for the call at this place. An earlier call that runs again is answered by the one that had it run."""
@@ -49,9 +52,9 @@ class Script:
         return next((one for one in self.current if one.tool == tool), self.earlier[place])
 
 
-def place_of(key: CallKey) -> tuple[str, int, int]:
-    """Which conversation, turn and position."""
-    return (key.ref.conversation, key.turn, key.position)
+def place_of(key: CallKey) -> Place:
+    """Where the call of a key stands."""
+    return (key.ref.tenant, key.ref.conversation, key.turn, key.position)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -10,8 +10,8 @@
         for one in played.calls:                 # one for each proposal, in order
             one.decision, one.reason, one.rules, one.arguments, one.origins, one.content, one.approval, one.events
 
-Every play has a store in memory, a clock and conversations of its own: nothing is left for the next. A step's `session` names who speaks; each
-session has one conversation. Comes after `scripted`; used by `suite` and by whoever explains or replays calls. Keeps no state but the policy.
+Every play has a store in memory, a clock and conversations of its own: nothing is left for the next. A step's `session` names who speaks; a
+person has one conversation, unless a step names another. Comes after `scripted`; used by `suite` and by whoever explains or replays calls. Keeps no state but the policy.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from guard.errors import ApprovalError
 from guard.policy import Loaded
 from guard.redactors import REDACTOR
 from guard.review.cases import Case, Proposal, Step, Vote
-from guard.review.scripted import Clock, Script, ScriptedHands, check, loader, place_of, stand_in
+from guard.review.scripted import Clock, Place, Script, ScriptedHands, check, loader, stand_in
 from guard.runner import Conversation
 from guard.runner.chat import digest_of
 from guard.runner.compensation import offering
@@ -153,7 +153,7 @@ class _Stage:
     clock: Clock = field(init=False)
     guard: Guard = field(init=False)
     hands: ScriptedHands = field(init=False)
-    chats: dict[str, Conversation] = field(default_factory=dict)
+    chats: dict[tuple[str, str], Conversation] = field(default_factory=dict)
     calls: int = 0
     seen: int = 0
 
@@ -177,14 +177,14 @@ class _Stage:
     def play(self, step: Step) -> StepPlayed:
         """Time goes by, the user speaks, the model proposes, people vote."""
         self.clock.now += step.wait
-        chat = self._chat(step.session)
+        chat = self._chat(step)
         for text in step.words:
             chat.user(text)
         if not step.proposals:
             return StepPlayed(step=step, calls=())
         outcomes = self._turn(chat, step)
         for one, outcome in zip(step.proposals, outcomes, strict=True):
-            self.hands.script.earlier[chat.ref.conversation, outcome.turn, outcome.position] = one
+            self.hands.script.earlier[_place(chat, outcome)] = one
         before = {one.approval: self.guard.store.approval(one.approval) for one in outcomes if one.approval}
         offered = tuple(one.tool for one in SyncRun(self.hands).run(offering(chat)))
         final = [self._settled(chat, one, outcome) for one, outcome in zip(step.proposals, outcomes, strict=True)]
@@ -193,7 +193,7 @@ class _Stage:
             Happened(
                 proposal=one,
                 outcome=outcome,
-                ran=(chat.ref.conversation, outcome.turn, outcome.position) in self.hands.script.ran,
+                ran=_place(chat, outcome) in self.hands.script.ran,
                 approval=before.get(first.approval) if first.approval else None,
                 offered=offered,
                 events=tuple(event for event in events if _about(event, chat, first)),
@@ -202,10 +202,14 @@ class _Stage:
         ]
         return StepPlayed(step=step, calls=tuple(calls))
 
-    def _chat(self, name: str) -> Conversation:
-        if name not in self.chats:
-            self.chats[name] = self.guard.open(self.case.sessions[name], wire="openai-chat", conversation=name)
-        return self.chats[name]
+    def _chat(self, step: Step) -> Conversation:
+        """The conversation of a step: one for each person, whatever the session, unless the step names another."""
+        place = (step.session, step.conversation)
+        if place not in self.chats:
+            session = self.case.sessions[step.session]
+            name = f"{session.principal}/{step.conversation}"
+            self.chats[place] = self.guard.open(session, wire="openai-chat", conversation=name)
+        return self.chats[place]
 
     def _turn(self, chat: Conversation, step: Step) -> tuple[Outcome, ...]:
         """One message of the model, walked."""
@@ -240,9 +244,9 @@ class _Stage:
         return [json.loads(one.body, parse_float=Decimal) for one in sealed]
 
 
+def _place(chat: Conversation, outcome: Outcome) -> Place:
+    return (chat.ref.tenant, chat.ref.conversation, outcome.turn, outcome.position)
+
+
 def _about(event: JsonObject, chat: Conversation, outcome: Outcome) -> bool:
-    place = (event.get("conversation"), event.get("turn"), event.get("position"))
-    return place == (chat.ref.conversation, outcome.turn, outcome.position)
-
-
-__all__ = ["Decision", "Happened", "Played", "StepPlayed", "World", "place_of"]
+    return tuple(event.get(name) for name in ("tenant", "conversation", "turn", "position")) == _place(chat, outcome)
