@@ -111,7 +111,7 @@ def _tell_mutants(found: Sequence[Mutant], place: str) -> None:
             print(f"could not be taken away: {spot} ({spell(one.by)})")
     counts = {fate: sum(one.fate == fate for one in found) for fate in ("killed", "survived", "invalid")}
     invalid = f", {counts['invalid']} could not be taken away" if counts["invalid"] else ""
-    print(f"{len(found)} rules taken away: {counts["killed"]} noticed by a case, {counts["survived"]} by none{invalid}")
+    print(f"{len(found)} rules taken away: {counts['killed']} noticed by a case, {counts['survived']} by none{invalid}")
 
 
 def _named(point: Point) -> str:

@@ -65,7 +65,7 @@ class Proposal:
 class Step:
     """Time goes by, the user speaks, then one message of the model proposes calls.
 
-    `session` says who is signed in, `conversation` in which conversation of that person.
+    `session` says who is signed in, `conversation` in which conversation of that person. `facts` are records that changed since.
     """
 
     session: str
@@ -74,6 +74,7 @@ class Step:
     words: tuple[str, ...] = ()
     proposals: tuple[Proposal, ...] = ()
     usage: Usage = FREE
+    facts: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     times: int = 1
     spot: Place = Place()
 

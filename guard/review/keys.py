@@ -35,7 +35,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "cases_file": ("sessions", "at", "checks", "facts", "cases"),
     "session": ("principal", "tenant", "roles", "attributes"),
     "case": ("name", "session", "conversation", "at", "checks", "facts", "user", "history", "usage", "calls", *_CALL),
-    "step": ("session", "conversation", "wait", "user", "usage", "times", "calls", *_CALL),
+    "step": ("session", "conversation", "wait", "facts", "user", "usage", "times", "calls", *_CALL),
     "call": ("times", *_CALL),
     "usage": ("model", "in", "out", "cost"),
     "vote": ("by", "wait"),

@@ -117,12 +117,13 @@ def _step(item: Item, session: str, talk: str, around: Around) -> Step:
     problems = around.problems
     known = fields(item, "step", problems)
     calls = any(key in known for key in ("call", "calls"))
-    if known and not calls and not any(key in known for key in ("user", "wait")):
-        problems.error(item, "nothing happens in this step", "write user, wait, call or calls")
+    if known and not calls and not any(key in known for key in ("user", "wait", "facts")):
+        problems.error(item, "nothing happens in this step", "write user, wait, facts, call or calls")
     return Step(
         session=around.session(known["session"], item) if "session" in known else session,
         conversation=language.text(known.get("conversation"), problems, "conversation", talk),
         wait=seconds(known.get("wait"), problems, "wait"),
+        facts=_facts([known.get("facts")], around),
         words=_words(known.get("user"), problems),
         proposals=proposals(item, known, around, history=True) if calls or not known else (),
         usage=usage(known.get("usage"), problems),

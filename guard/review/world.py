@@ -28,7 +28,7 @@ from guard.core import ports as p
 from guard.core.model import Approval, Content, Outcome, Session, ToolCall
 from guard.core.pipeline import guard_turn, settle_calls
 from guard.core.rules import Check, Tool
-from guard.core.values import JsonObject
+from guard.core.values import Json, JsonObject
 from guard.errors import ApprovalError
 from guard.policy import Loaded
 from guard.redactors import REDACTOR
@@ -154,6 +154,7 @@ class _Stage:
     guard: Guard = field(init=False)
     hands: ScriptedHands = field(init=False)
     chats: dict[tuple[str, str], Conversation] = field(default_factory=dict)
+    records: dict[str, dict[str, Json]] = field(default_factory=dict)
     calls: int = 0
     seen: int = 0
 
@@ -162,13 +163,19 @@ class _Stage:
         store = open_store("memory://", clock=self.clock)
         store.secret = _SECRET  # so that the same case gives the same ids
         self.guard = Guard(policy=self.policy, store=store, tools={}, redactor=REDACTOR)
-        loaders = {name: loader(records) for name, records in self.case.facts.items()}
         tools = {name: stand_in(name, self._run) for name in self.policy.tools}
-        self.hands = ScriptedHands(store=store, tools=tools, redactor=self.guard.redactor, loaders=loaders, script=Script())
+        self.hands = ScriptedHands(store=store, tools=tools, redactor=self.guard.redactor, script=Script())
+        self._know(self.case.facts)
         self.guard.hands = self.hands
 
     def _run(self, arguments: JsonObject, key: str) -> object:
         return self.hands.run(arguments, key)
+
+    def _know(self, facts: Mapping[str, Mapping[str, Json]]) -> None:
+        """From now on the loaders find these records."""
+        for name, records in facts.items():
+            self.records.setdefault(name, {}).update(records)
+            self.hands.loaders[name] = loader(self.records[name])
 
     def close(self) -> None:
         """Give everything back."""
@@ -177,6 +184,7 @@ class _Stage:
     def play(self, step: Step) -> StepPlayed:
         """Time goes by, the user speaks, the model proposes, people vote."""
         self.clock.now += step.wait
+        self._know(step.facts)
         chat = self._chat(step)
         for text in step.words:
             chat.user(text)
