@@ -26,7 +26,7 @@ cases:
     session: ann
     call: {some_tool: {an_argument: value}}
     returns: {what: the tool gives}
-    expect: allow            # or hold, refuse (with a reason), replay"""
+    expect: allow # or hold, refuse, replay"""
 
 
 def no_cases(folder: str) -> str:

@@ -79,7 +79,7 @@ def differences(one: Happened) -> tuple[str, ...]:
     missed = [key for key, value in wanted.items() if not ROWS[key].meets(ROWS[key].found(one), _plain(value))]
     if "expect" in missed:
         return (f"expected {wanted['expect']}, came {told(one)}",)
-    return tuple(f"{key}: expected {_shown(wanted[key])}, came {_shown(ROWS[key].found(one))}" for key in missed)
+    return tuple(f"{key}: expected {_shown(wanted[key])}, came {_came(key, ROWS[key].found(one))}" for key in missed)
 
 
 def told(one: Happened) -> str:
@@ -99,6 +99,11 @@ def _message(content: Any) -> str:
 
 def _plain(value: Json) -> Json:
     return list(value) if isinstance(value, tuple) else value
+
+
+def _came(key: str, found: Json) -> str:
+    """What the model sees is shown as the text that it is."""
+    return found if key in {"result", "says"} and isinstance(found, str) else _shown(found)
 
 
 def _shown(value: Json) -> str:

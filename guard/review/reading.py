@@ -16,7 +16,7 @@ from guard.policy.problems import Problems, meant
 from guard.policy.source import Item, read_case_files, read_yaml
 from guard.review.calls import Around, place, proposals, usage
 from guard.review.cases import START, Case, Step
-from guard.review.keys import fields, moment, seconds, times
+from guard.review.keys import MOST_CALLS, fields, moment, seconds, times
 
 
 def read_cases(folder: str | os.PathLike[str], loaded: Loaded, problems: Problems) -> list[Case]:
@@ -101,6 +101,8 @@ def _case(item: Item, top: Mapping[str, Item], around: Around) -> Case | None:
         usage=usage(known.get("usage"), problems),
         spot=place(item),
     )
+    if sum(step.times * len(step.proposals) for step in steps) + len(last.proposals) > MOST_CALLS:
+        problems.error(item, f"more than {MOST_CALLS} calls in one case", "set the limit lower where this is about one")
     at = known.get("at", top.get("at"))
     return Case(
         name=name,

@@ -28,7 +28,7 @@ from guard.core import ports as p
 from guard.core.model import Approval, Content, Outcome, Session, ToolCall
 from guard.core.pipeline import guard_turn, settle_calls
 from guard.core.rules import Check, Tool
-from guard.core.values import Json, JsonObject
+from guard.core.values import Json, JsonObject, encode
 from guard.errors import ApprovalError
 from guard.policy import Loaded
 from guard.redactors import REDACTOR
@@ -215,7 +215,7 @@ class _Stage:
         place = (step.session, step.conversation)
         if place not in self.chats:
             session = self.case.sessions[step.session]
-            name = f"{session.principal}/{step.conversation}"
+            name = encode([session.principal, step.conversation])
             self.chats[place] = self.guard.open(session, wire="openai-chat", conversation=name)
         return self.chats[place]
 
