@@ -106,7 +106,9 @@ class Faulty:
 class Silent:
     """An authorizer that cannot be evaluated."""
 
-    def decide(self, session: Session, tool: str, act: str) -> p.Verdict:
+    scoped = False
+
+    def decide(self, session: Session, tool: str, act: str, scope: Any = None) -> p.Verdict:
         raise RuntimeError("the matcher broke")
 
     def roles(self, session: Session) -> frozenset[str]:

@@ -29,16 +29,15 @@ def authorize(grounded: GroundedCall, session: Session, authorizer: Authorizer, 
     """Judge the call. An exception in the authorizer refuses (the pipeline sees to it)."""
     valid = grounded.valid
     tool = valid.tool
-    verdict = authorizer.decide(session, tool.name, "call")
+    needed = authorizer.scoped or tool.rules or tool.approval
+    scope = _scope(valid, session, facts) if needed else {}
+    verdict = authorizer.decide(session, tool.name, "call", scope if authorizer.scoped else None)
     if verdict.denied or not verdict.allowed:
         return Refusal(reason=Reason.NOT_AUTHORIZED, rules=verdict.rules)
     for resource in tool.resources:
         refusal = _owned(resource, valid, session, facts)
         if refusal is not None:
             return refusal
-    if not tool.rules and not tool.approval:
-        return AuthorizedCall(grounded=grounded, rules=verdict.rules)
-    scope = _scope(valid, session, facts)
     broken = [rule for rule in tool.rules if _refuses(rule, scope)]
     enforced = next((rule for rule in broken if not rule.shadow), None)
     if enforced is not None:

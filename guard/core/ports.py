@@ -50,7 +50,7 @@ from guard.core.commands import (
 )
 from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.rules import Limits, Tool
-from guard.core.values import sha
+from guard.core.values import Json, sha
 
 __all__ = [
     "Again",
@@ -111,8 +111,16 @@ class Verdict:
 class Authorizer(Protocol):
     """Who may do what to which tool. Raising means refusal."""
 
-    def decide(self, session: Session, tool: str, act: str) -> Verdict:
-        """Judge `act` (`call` or `approve`) on `tool`."""
+    @property
+    def scoped(self) -> bool:
+        """Whether some rule reads more than names: arguments, session attributes or records. If not, `scope` changes nothing."""
+
+    def decide(self, session: Session, tool: str, act: str, scope: Mapping[str, Json] | None = None) -> Verdict:
+        """Judge `act` (`call` or `approve`) on `tool`.
+
+        `scope` holds what policies can name: `arguments`, `session`, `resource`, `resolved`. None: there is no call yet; then what reads
+        anything but the session may be true for a rule that allows and may be false for one that denies.
+        """
 
     def roles(self, session: Session) -> frozenset[str]:
         """Every role that the session holds: its own and those that rules derive."""

@@ -10,13 +10,15 @@ from __future__ import annotations
 import configparser
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from typing import Any
 
 from guard.core.model import Session
 from guard.core.ports import Verdict
+from guard.core.values import Json
+from guard.policy.engine.explain import Explained
 from guard.policy.problems import Problems
 from guard.policy.rule_files import ACTS, ANY, PERSON, Grant, Graph, Rule
 from guard.policy.source import File, Item, text_of
@@ -79,12 +81,21 @@ class CasbinAuthorizer:
         self._memo: dict[tuple[frozenset[str], str, str, str], Verdict] = {}
         self._lock = threading.Lock()
 
-    def decide(self, session: Session, tool: str, act: str) -> Verdict:
+    @property
+    def scoped(self) -> bool:
+        """Whether some rule reads more than names."""
+        return False
+
+    def explain(self, session: Session, tool: str, act: str, scope: Mapping[str, Json] | None = None) -> Explained:
+        """The verdict with the rules about this tool and act, and the ways to the session's roles."""
+        return Explained(verdict=self.decide(session, tool, act, scope))
+
+    def decide(self, session: Session, tool: str, act: str, scope: Mapping[str, Json] | None = None) -> Verdict:
         """Judge `act` on `tool`. A child's session is judged by its own roles, and whoever it is within must be permitted too."""
         own = self._judge(self._subjects(session), session.tenant, tool, act)
         if session.within is None:
             return own
-        outer = self.decide(session.within, tool, act)
+        outer = self.decide(session.within, tool, act, scope)
         return Verdict(
             allowed=own.allowed and outer.allowed,
             denied=own.denied or outer.denied,
