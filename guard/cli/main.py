@@ -4,6 +4,8 @@
     guard init         from the tools that somebody has, a policy folder that refuses everything until it has been read
     guard check        read a policy folder and name every mistake in it
     guard test         play the cases of a policy folder
+    guard explain      why a call is allowed, held or refused, and who may do what
+    guard diff         what another version of the folder widens or narrows
     guard approvals    list, show, approve or reject the calls that wait for a person
     guard audit        the records, and whether their chain holds
     guard serve        what programs share: bring the database of a store to this program's version
@@ -22,13 +24,13 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from guard.cli import approvals, audit, check, demo, init, serve, test
+from guard.cli import approvals, audit, check, demo, diff, explain, init, serve, test
 from guard.cli.places import UsageError
 from guard.cli.show import lines
 from guard.errors import GuardError
 
 DISTRIBUTION = "guard-middleware"
-COMMANDS = (demo, init, check, test, approvals, audit, serve)
+COMMANDS = (demo, init, check, test, explain, diff, approvals, audit, serve)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -78,6 +78,9 @@ class Context:
     visible: frozenset[str]  # tools that the session may call, for telling the model
     redactor: Redactor
     now: float
+    watch: Callable[[object, object], None] | None = (
+        None  # told of each step (what a room was given, what it gave); decides nothing
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +123,8 @@ class Board:
                 except Exception as error:  # noqa: BLE001 - default deny: an error in a room is a refusal
                     new = Refusal(reason=failure, note=type(error).__name__)
                 states[index] = new
+                if self.context.watch is not None:
+                    self.context.watch(state, new)
                 if type(new) in _PROOFS:
                     last[index] = new
                 elif type(new) is Refusal:
@@ -127,6 +132,8 @@ class Board:
 
     def put(self, index: int, state: State) -> None:
         """Note how far a call got."""
+        if self.context.watch is not None:
+            self.context.watch(self.states[index], state)
         self.states[index] = state
         kind = type(state)
         if kind in _PROOFS:
@@ -202,7 +209,8 @@ def _concluded(board: Board, index: int) -> tuple[list[CallRow], list[Event]]:
         return _known(board, index, state)
     if not isinstance(state, Allow | Hold | Refusal):
         return [], []
-    events = [audit.decided(item.key, item.call, state, board.last[index], context.policy.version, context.redactor)]
+    version, redactor = context.policy.version, context.redactor
+    events = [audit.decided(item.key, item.call, state, board.last[index], version, redactor, context.session)]
     if isinstance(state, Allow):
         return [], events
     if isinstance(state, Refusal):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from guard.core.model import Session
 from guard.core.values import Json
@@ -160,3 +161,28 @@ def _facts(items: Sequence[Item | None], around: Around) -> dict[str, dict[str, 
             records = language.entries(below, f"facts.{name}", around.problems) if below.value != {} else {}
             found.setdefault(name, {}).update({key: record.value for key, record in records.items()})
     return found
+
+
+def background(item: Item, case: Case, loaded: Loaded, problems: Problems) -> Case:
+    """`case` with what a file of its own says came before: a list of steps, or a mapping with the keys history, facts and checks of a case."""
+    keys = item.fields if isinstance(item.value, dict) else {"history": item}
+    for key, below in keys.items():
+        if key not in ("history", "facts", "checks"):
+            problems.error(below, f"unknown key {key}", meant(key, ("history", "facts", "checks")))
+    tools = loaded.policy.tools.values()
+    around = Around(
+        sessions=case.sessions,
+        tools=frozenset(loaded.policy.tools),
+        checks=frozenset(check.name for tool in tools for check in tool.checks),
+        records=frozenset(rule.name for tool in tools for rule in tool.resources),
+        problems=problems,
+    )
+    last = case.steps[-1]
+    history = language.sequence(keys["history"], problems, "history") if "history" in keys else []
+    steps = [_step(one, last.session, last.conversation, around) for one in history]
+    return replace(
+        case,
+        steps=(*steps, *case.steps),
+        checks=_checks([keys.get("checks")], around),
+        facts=_facts([keys.get("facts")], around),
+    )

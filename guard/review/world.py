@@ -17,7 +17,7 @@ person has one conversation, unless a step names another. Comes after `scripted`
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -126,12 +126,14 @@ class Played:
 class World:
     """A policy, ready to be tried out."""
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: Loaded, *, watch: Callable[[object, object], None] | None = None) -> None:
+        """`watch` is told of every step of every call (see `Context`)."""
         self._policy = loaded.policy
+        self._watch = watch
 
     def play(self, case: Case) -> Played:
         """Play the case from an empty store on."""
-        with closing(_Stage(self._scripted(case), case)) as stage:
+        with closing(_Stage(self._scripted(case), case, self._watch)) as stage:
             return Played(case=case, steps=tuple(stage.play(step) for step in case.steps for _ in range(step.times)))
 
     def _scripted(self, case: Case) -> p.Policy:
@@ -150,6 +152,7 @@ class _Stage:
 
     policy: p.Policy
     case: Case
+    watch: Callable[[object, object], None] | None = None
     clock: Clock = field(init=False)
     guard: Guard = field(init=False)
     hands: ScriptedHands = field(init=False)
@@ -225,7 +228,7 @@ class _Stage:
         self.calls += len(calls)
         self.hands.script.current = step.proposals
         opening = p.OpenTurn(ref=chat.ref, digest=digest_of(calls), calls=calls, usage=step.usage)
-        return SyncRun(self.hands).run(guard_turn(opening, chat.context())).outcomes
+        return SyncRun(self.hands).run(guard_turn(opening, replace(chat.context(), watch=self.watch))).outcomes
 
     def _settled(self, chat: Conversation, proposal: Proposal, outcome: Outcome) -> Outcome:
         """What comes of a held call once the person whom the case names has voted."""
