@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from decimal import Decimal
@@ -59,7 +60,7 @@ def test_help_shows_examples(name: str, run: Run) -> None:
     found = [line.strip().split("   ")[0].split(" > ")[0] for line in ran.out.splitlines() if line.startswith("  guard ")]
     assert found
     for line in found:
-        parser().parse_args(line.replace('"wrong month"', "wrong").split()[1:])
+        parser().parse_args(shlex.split(line)[1:])
 
 
 def test_python_m_guard_is_the_same_program(tmp_path: Path) -> None:
