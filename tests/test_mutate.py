@@ -8,15 +8,17 @@ import pytest
 from cases_kit import POLICY, RULES, folder
 
 from guard.policy import load_policy
+from guard.policy.language import KEYS
 from guard.policy.load import compile_policy
 from guard.policy.problems import Problems
 from guard.policy.written import Written, read_policy
 from guard.review.coverage import coverage
 from guard.review.mutants import mutants
 from guard.review.point import Point
-from guard.review.points import points
+from guard.review.points import _COUNTED, points
 from guard.review.reading import read_cases
 from guard.review.suite import judge_all
+from guard.review.tool_points import _NARROWING, _ROWS, _SUM
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = {"travel": ROOT / "policies", "shop": ROOT / "examples" / "shop" / "policies"}
@@ -146,3 +148,25 @@ cases:
     assert counts["send", "approve by boss"] == (0, 0)
     assert counts["", "limits.turn.calls: 3"] == (1, 2)
     assert counts["", "limits.run.calls: 50"] == (0, 2)
+
+
+def test_every_key_of_the_language_is_taken_away_or_known_to_narrow_nothing() -> None:
+    """A new key that refuses, holds or hides gets a row, so that no rule of its kind goes uncounted."""
+    other = {"kind", "description", "coerce", "unwrap", "repeat", "timeout", "effect", "lease"}
+
+    assert set(KEYS["tool"]) == set(_ROWS) | other
+    assert set(KEYS["tool_limits"]) == {"calls", "equal", *_SUM}
+    assert set(KEYS["limits"]) == set(_COUNTED)
+    assert set(KEYS["source"]) == {
+        "returned_by",
+        "at_most",
+        "at_least",
+        "written_by",
+        "held_by",
+        *_NARROWING,
+        "verified",
+        "shadow",
+    }
+    assert set(KEYS["after"]) == {"tool", "where", *_NARROWING, "verified", "shadow"}
+    assert set(KEYS["approval"]) == {"by", "when", "expires", "show"}
+    assert set(KEYS["result"]) == {"keep", "empty", "max_bytes"}

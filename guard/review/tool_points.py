@@ -12,7 +12,6 @@ from guard.policy.source import Item
 from guard.review.edits import Edit, Steps, constant
 from guard.review.point import Point, place
 
-_ORIGINS = ("returned_by", "at_most", "at_least", "written_by", "held_by")
 _SUM = ("sum", "per", "at_most", "same")
 _NARROWING = ("same", "once", "latest")
 """Keys beside a source that take away what it would accept."""
