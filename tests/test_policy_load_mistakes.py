@@ -80,9 +80,9 @@ MISTAKES = {
         "leave it out",
     ),
     "shadow inside any_of": (
-        GOOD + "    ground: {amount: {any_of: [{returned_by: look.x, shadow: true}]}}",
+        GOOD + "    ground: {amount: {any_of: [{returned_by: look.x, enforce: shadow}]}}",
         7,
-        "shadow belongs to the whole ground",
+        "enforce belongs to the whole ground",
         "beside any_of",
     ),
     "after without tool": (GOOD + "    after: {once: true}", 7, "after: tool is missing", "name the tool"),

@@ -107,8 +107,19 @@ def _raw(arguments: Json) -> str:
         return ""
 
 
-def decided(key: CallKey, call: ToolCall, decision: Decision, last: object, policy: str, redactor: Redactor) -> Event:
-    """What the rooms decided, by which rules, about which final arguments. `last` is the furthest proof that the call reached."""
+def decided(
+    key: CallKey,
+    call: ToolCall,
+    decision: Decision,
+    last: object,
+    policy: str,
+    redactor: Redactor,
+    shadowed: tuple[str, ...] = (),
+) -> Event:
+    """What the rooms decided, by which rules, about which final arguments. `last` is the furthest proof that the call reached.
+
+    `shadowed` are shadow rules that would have refused it, besides those that its proof names.
+    """
     tool = (
         last.valid.tool
         if isinstance(last, AuthorizedCall)
@@ -122,12 +133,11 @@ def decided(key: CallKey, call: ToolCall, decision: Decision, last: object, poli
         note = f',"note":{quote(decision.note)}' if decision.note else ""
         verdict = f'"verdict":"refuse","code":"{decision.reason}","rules":{_names(decision.rules)}{note}'
     else:
-        shadowed = decision.call.grounded.shadowed
-        shadow = f',"shadow":{_names(shadowed)}' if shadowed else ""
-        verdict = (
-            f'"verdict":"{"allow" if isinstance(decision, Allow) else "hold"}","rules":{_names(decision.call.rules)}{shadow}'
-        )
+        shadowed = decision.call.shadowed + shadowed
+        verdict = f'"verdict":"{"allow" if isinstance(decision, Allow) else "hold"}","rules":{_names(decision.call.rules)}'
         approval = f',"approval":"{decision.approval.id}"' if decision.approval is not None else ""
+    if shadowed:
+        verdict += f',"shadow":{_names(shadowed)}'
     return f'{head}{_final(last, redactor)}{approval},"decision":{{"policy":"{policy}",{verdict}}}'
 
 
