@@ -25,7 +25,7 @@ MISTAKES = {
         GOOD + "    limits: {zzz: 1}",
         7,
         "unknown key zzz",
-        "known: calls, equal, sum, per, at_most, same",
+        "known: calls, equal, sum, at_most, same, per, of, enforce",
     ),
     "unknown key of a result": (GOOD + "    result: {zzz: 1}", 7, "unknown key zzz", "known: keep, empty, max_bytes"),
     "no kind": ("    allow: [staff]\n    approve: never", 3, "pay has no kind", "read, compute or action"),

@@ -42,9 +42,9 @@ def ceilings(blocks: Iterable[Item], problems: Problems) -> Ceilings:
     return _with(Ceilings(), written, problems)
 
 
-def tool_ceilings(item: Item, whole: Ceilings, problems: Problems) -> Ceilings:
+def tool_ceilings(item: Item | None, whole: Ceilings, problems: Problems) -> Ceilings:
     """`ceilings:` of one tool, beside those of the policy."""
-    return _with(whole, language.mapping(item, "tool_ceilings", problems), problems)
+    return whole if item is None else _with(whole, language.mapping(item, "tool_ceilings", problems), problems)
 
 
 def _with(base: Ceilings, written: Mapping[str, Item], problems: Problems) -> Ceilings:
@@ -63,7 +63,8 @@ def bounded(item: Item | None, key: str, problems: Problems, what: str) -> float
         return None
     most = HARD[key]
     if value == 0:
-        problems.error(item, f"{what}: 0 refuses everything", "write a number from 1 up, or leave it out")
+        effect = "withholds every result" if key == "result_bytes" else "refuses everything"
+        problems.error(item, f"{what}: 0 {effect}", "write a number from 1 up (of bytes, calls, …), or leave it out")
     elif value > most:
         told = language.spelled(most) if key == SECONDS else str(most)
         problems.error(item, f"{what}: {item.value} is more than can be set", f"write at most {told}")

@@ -140,7 +140,7 @@ def _assemble(
         limits=tool_limits(fields["limits"], context) if "limits" in fields else ToolLimits(),
         approval=approval,
         result=_result(fields.get("result"), entry.ceilings, problems),
-        ceilings=tool_ceilings(fields["ceilings"], entry.ceilings, problems) if "ceilings" in fields else entry.ceilings,
+        ceilings=tool_ceilings(fields.get("ceilings"), entry.ceilings, problems),
         timeout=language.duration(fields.get("timeout"), problems, "timeout"),
         effect=lived.effect,
         dedupes=lived.dedupes,
