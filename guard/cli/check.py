@@ -82,7 +82,7 @@ def _tell(
     rows = [(one["name"], one["kind"], _join(one["allowed"]), one["approved_by"], _join(one["bound"])) for one in tools]
     for line in table(heads, rows):
         print(line)
-    told = f", {_count(len(shadows), 'shadow rule')} that refuse nothing: {spell('; '.join(shadows))}" if shadows else ""
+    told = f", {_count(len(shadows), 'shadow rule')} refusing nothing: {spell('; '.join(shadows))}" if shadows else ""
     print(f"{spell(folder)}: {_count(len(tools), 'tool')}, {counts}{told}")
 
 
