@@ -167,9 +167,7 @@ def test_the_decision_is_that_of_the_policy_without_it(
         decided = [event["decision"] for event in desk.audit("call.decided")]
         rules = [[one["verdict"], one.get("code"), one["rules"]] for one in decided]
         ran = [(name, {key: value for key, value in sent.items() if value is not None}) for name, sent in desk.ran]
-        told.append(
-            ([[str(one.content), one.status, one.reason] for turn in desk.seen for one in turn.outcomes], rules, ran)
-        )
+        told.append(([[str(one.content), one.status, one.reason] for turn in desk.seen for one in turn.outcomes], rules, ran))
         desk.closed()
     assert told[0] == told[1]
 

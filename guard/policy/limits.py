@@ -17,8 +17,10 @@ from guard.policy.source import Item
 from guard.policy.windows import check_of, check_windows, total, whole_windows, window, windows
 
 
-def tool_limits(item: Item, context: Context) -> ToolLimits:
+def tool_limits(item: Item | None, context: Context) -> ToolLimits:
     """`limits:` of one tool: one mapping or a list of them."""
+    if item is None:
+        return ToolLimits()
     counts: dict[str, int] = {}
     sums: list[SumLimit] = []
     found: list[WindowLimit] = []

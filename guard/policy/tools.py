@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from guard.core.paths import Path
-from guard.core.rules import CEILINGS, Binding, Ceilings, Issue, Kind, Prepared, ResourceRule, ResultRule, Tool, ToolLimits
+from guard.core.rules import CEILINGS, Binding, Ceilings, Issue, Kind, Prepared, ResourceRule, ResultRule, Tool
 from guard.core.values import JsonObject, canonical, digest
 from guard.policy import language
 from guard.policy.approvals import approvals, argument_rules
@@ -101,7 +101,8 @@ def _compile(entry: Entry, problems: Problems) -> Tool | None:
         check_records(tool, schema, fill, fields.get("resource", entry.item), problems)
     lossless = language.choice(fields.get("coerce"), problems, "coerce", ("lossless",)) == "lossless"
     supplied = ("idempotency_key",) if keyed else ()
-    tool = replace(tool, supplied=supplied, prepare=preparer(schema, lossless=lossless, fill=fill))
+    bounds = tool_ceilings(fields.get("ceilings"), entry.ceilings, problems)
+    tool = replace(tool, supplied=supplied, ceilings=bounds, prepare=preparer(schema, lossless=lossless, fill=fill))
     warn_identities(tool, entry.item, problems)
     if "schema" not in fields and entry.declared is not None:
         warn_untyped(tool, entry.declared.schema or {}, entry.item, problems)
@@ -137,10 +138,9 @@ def _assemble(
         resources=_resources(fields["resource"], context) if "resource" in fields else (),
         rules=rules,
         resolves=tuple(dict.fromkeys((*resolved, *shown))),
-        limits=tool_limits(fields["limits"], context) if "limits" in fields else ToolLimits(),
+        limits=tool_limits(fields.get("limits"), context),
         approval=approval,
         result=_result(fields.get("result"), entry.ceilings, problems),
-        ceilings=tool_ceilings(fields.get("ceilings"), entry.ceilings, problems),
         timeout=language.duration(fields.get("timeout"), problems, "timeout"),
         effect=lived.effect,
         dedupes=lived.dedupes,
