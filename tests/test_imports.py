@@ -33,7 +33,7 @@ LANGUAGE = (
     "acting",
     "ports",
 )  # each may use those before it
-HELPERS = ("sources", "hiding", "answer", "audit", "board", "recall", "endings", "taking")  # as well, and the language
+HELPERS = ("sources", "hiding", "answer", "audit", "board", "recall", "endings", "taking", "quotas")  # as well, and the language
 ROOMS = ("parse", "bind", "validate", "ground", "authorize", "limit", "approve", "redact")  # never each other
 BOUNDARY = (
     "core.values",
@@ -57,6 +57,7 @@ def _core() -> dict[str, tuple[str, ...]]:
     for name in ROOMS:
         rules[f"core.{name}"] = ("errors", *BOUNDARY)
     rules["core.endings"] += ("core.redact",)  # what an executed call means includes what may be shown of it
+    rules["core.quotas"] += ("core.limit",)  # the room's work on a whole turn
     rules["core.redact"] += ("core.hiding",)
     rules["core.ground"] += ("core.sources",)
     rules["core.limit"] += ("core.sources",)

@@ -12,6 +12,7 @@ from guard.cli.permissions import Permissions, permissions
 from guard.cli.places import DEFAULT_POLICY, UsageError, policy_folder
 from guard.cli.show import json_text, spell
 from guard.cli.tables import table
+from guard.core.ports import Policy
 from guard.core.rules import ApprovalRule, Tool
 from guard.core.values import JsonObject
 from guard.errors import PolicyError, Problem
@@ -48,22 +49,27 @@ def run(arguments: argparse.Namespace) -> int:
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
     tools: list[JsonObject] = []
+    shadows: list[str] = []
     try:
         loaded = policy_folder(folder)
         warnings = loaded.warnings
         known = permissions(loaded)
         tools = [_summary(tool, known) for tool in loaded.policy.tools.values()]
+        shadows = shadowed(loaded.policy)
     except PolicyError as error:
         problems, warnings = error.problems, error.warnings
     warnings = (*warnings, *installation())
     if arguments.json:
-        print(json_text({"ok": not problems, "problems": _plain(problems), "warnings": _plain(warnings), "tools": tools}))
+        plain = {"problems": _plain(problems), "warnings": _plain(warnings), "tools": tools, "shadows": shadows}
+        print(json_text({"ok": not problems, **plain}))
     else:
-        _tell(folder, problems, warnings, tools)
+        _tell(folder, problems, warnings, tools, shadows)
     return 1 if problems else 0
 
 
-def _tell(folder: str, problems: tuple[Problem, ...], warnings: tuple[Problem, ...], tools: list[JsonObject]) -> None:
+def _tell(
+    folder: str, problems: tuple[Problem, ...], warnings: tuple[Problem, ...], tools: list[JsonObject], shadows: list[str]
+) -> None:
     for problem in problems:
         print(spell(str(problem)), file=sys.stderr)
     for warning in warnings:
@@ -76,7 +82,25 @@ def _tell(folder: str, problems: tuple[Problem, ...], warnings: tuple[Problem, .
     rows = [(one["name"], one["kind"], _join(one["allowed"]), one["approved_by"], _join(one["bound"])) for one in tools]
     for line in table(heads, rows):
         print(line)
-    print(f"{spell(folder)}: {_count(len(tools), 'tool')}, {counts}")
+    told = f", {_count(len(shadows), 'shadow rule')} refusing nothing: {spell('; '.join(shadows))}" if shadows else ""
+    print(f"{spell(folder)}: {_count(len(tools), 'tool')}, {counts}{told}")
+
+
+def shadowed(policy: Policy) -> list[str]:
+    """Every rule that only records what it would refuse, so that nobody forgets it."""
+    found = [f"limit {name}" for name in sorted(policy.limits.shadow)]
+    found += [one.text for one in policy.limits.windows if one.shadow]
+    for tool in policy.tools.values():
+        limits = tool.limits
+        found += [f"{tool.name}: check {one.name}" for one in tool.checks if one.shadow]
+        found += [f"{tool.name}: ground {one.argument}" for one in tool.grounds if one.shadow]
+        found += [f"{tool.name}: after {one.tool}" for one in tool.after if one.shadow]
+        found += [one.id for one in tool.rules if one.shadow]
+        found += [f"limit {tool.name}.sum {one.argument}" for one in limits.sums if one.shadow]
+        found += [one.text for one in limits.windows if one.shadow]
+        counts = {"calls": limits.shadow_calls, "equal": limits.shadow_equal}
+        found += [f"limit {tool.name}.{name}" for name, most in counts.items() if most is not None]
+    return found
 
 
 def _count(number: int, noun: str) -> str:

@@ -46,6 +46,15 @@ def proposal(call: AuthorizedCall, rule: ApprovalRule, key: CallKey, policy: str
     )
 
 
+def flooded() -> Refusal:
+    """The refusal where too many questions of this person are open: nobody is asked one more."""
+    return Refusal(
+        reason=Reason.LIMIT_REACHED,
+        detail="Too many calls of this person wait for a decision; nobody was asked about this one.",
+        rules=("ceiling open_approvals",),
+    )
+
+
 _OVER = {"expired": (Reason.APPROVAL_EXPIRED, ""), "cancelled": (Reason.APPROVAL_REJECTED, "The question was withdrawn.")}
 
 

@@ -115,10 +115,12 @@ def decided(
     policy: str,
     redactor: Redactor,
     session: Session | None = None,
+    shadowed: tuple[str, ...] = (),
 ) -> Event:
     """What the rooms decided, by which rules, about which final arguments, for whom. `last` is the furthest proof that the call reached.
 
     The roles of the session stand in the record, since the decision rests on them; its attributes do not: they may be personal.
+    `shadowed` are shadow rules that would have refused it, besides those that its proof names.
     """
     tool = (
         last.valid.tool
@@ -133,12 +135,11 @@ def decided(
         note = f',"note":{quote(decision.note)}' if decision.note else ""
         verdict = f'"verdict":"refuse","code":"{decision.reason}","rules":{_names(decision.rules)}{note}'
     else:
-        shadowed = decision.call.grounded.shadowed
-        shadow = f',"shadow":{_names(shadowed)}' if shadowed else ""
-        verdict = (
-            f'"verdict":"{"allow" if isinstance(decision, Allow) else "hold"}","rules":{_names(decision.call.rules)}{shadow}'
-        )
+        shadowed = decision.call.shadowed + shadowed
+        verdict = f'"verdict":"{"allow" if isinstance(decision, Allow) else "hold"}","rules":{_names(decision.call.rules)}'
         approval = f',"approval":"{decision.approval.id}"' if decision.approval is not None else ""
+    if shadowed:
+        verdict += f',"shadow":{_names(shadowed)}'
     who = f',"session":{_held(session)}' if session is not None else ""
     return f'{head}{_final(last, redactor)}{approval}{who},"decision":{{"policy":"{policy}",{verdict}}}'
 

@@ -105,6 +105,9 @@ class Board:
     last: list[object] = field(default_factory=list)  # the furthest proof of each call, for the audit
     lost: dict[int, CallRow] = field(default_factory=dict)  # calls that were taken before, lost, and may be taken again
     probed: set[int] = field(default_factory=set)  # those of them whose probe said that they did not take effect
+    shadowed: dict[int, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # what shadow rules would have refused, where no proof says it
     stop: bool = False
     down: str = ""  # the code of a StoreError behind which nothing more is written in this walk
 
@@ -128,18 +131,28 @@ class Board:
                 if type(new) in _PROOFS:
                     last[index] = new
                 elif type(new) is Refusal:
-                    self.stop = self.stop or new.stop
+                    self._refused(index, state, new)
 
     def put(self, index: int, state: State) -> None:
         """Note how far a call got."""
+        before, self.states[index] = self.states[index], state
         if self.context.watch is not None:
-            self.context.watch(self.states[index], state)
-        self.states[index] = state
+            self.context.watch(before, state)
         kind = type(state)
         if kind in _PROOFS:
             self.last[index] = state
         elif kind is Refusal:
-            self.stop = self.stop or cast("Refusal", state).stop
+            self._refused(index, before, cast("Refusal", state))
+
+    def _refused(self, index: int, before: State, refusal: Refusal) -> None:
+        self.stop = self.stop or refusal.stop
+        if isinstance(before, ValidCall | GroundedCall | AuthorizedCall):
+            self.note(index, before.shadowed)
+
+    def note(self, index: int, shadowed: tuple[str, ...]) -> None:
+        """Remember which shadow rules would have refused a call."""
+        if shadowed:
+            self.shadowed[index] = shadowed + self.shadowed.get(index, ())
 
     def having(self, kind: type[S]) -> list[tuple[int, S]]:
         """The calls that are a `kind` now, with their indexes."""
@@ -209,8 +222,9 @@ def _concluded(board: Board, index: int) -> tuple[list[CallRow], list[Event]]:
         return _known(board, index, state)
     if not isinstance(state, Allow | Hold | Refusal):
         return [], []
+    shadowed = board.shadowed.get(index, ())
     version, redactor = context.policy.version, context.redactor
-    events = [audit.decided(item.key, item.call, state, board.last[index], version, redactor, context.session)]
+    events = [audit.decided(item.key, item.call, state, board.last[index], version, redactor, context.session, shadowed)]
     if isinstance(state, Allow):
         return [], events
     if isinstance(state, Refusal):

@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 
 from guard.core import answer, audit
 from guard.core import ports as p
-from guard.core.approve import approve, proposal
+from guard.core.approve import approve, flooded, proposal
 from guard.core.authorize import authorize, lookups
 from guard.core.bind import bind
 from guard.core.board import Board, Context, Item, Waits, conclude
 from guard.core.endings import Ended, ended, share
 from guard.core.ground import ground, needs
-from guard.core.limit import charges, exceeded, exhausted, priced
+from guard.core.limit import priced
 from guard.core.model import (
     Allow,
     AuthorizedCall,
@@ -36,6 +36,7 @@ from guard.core.model import (
     ValidCall,
 )
 from guard.core.parse import Names, parse
+from guard.core.quotas import drew, wanted
 from guard.core.reasons import Reason
 from guard.core.recall import adopt, recall, same_content
 from guard.core.taking import act, give_up, join, overtaken, run
@@ -70,10 +71,20 @@ def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False
     board.each(ToolCall, lambda index, _: recall(items[index], opened))
     if truncated:
         board.each(ToolCall, lambda _, __: Refusal(reason=Reason.TRUNCATED_REPLY))
-    if most is not None and len(items) > most:
-        over = Refusal(reason=Reason.LIMIT_REACHED, detail=f"The provider takes at most {most} calls in one message.")
-        board.each(ToolCall, lambda index, call: over if index >= most else call)
+    ceiling = context.policy.ceilings.message_calls
+    if most is not None and most <= ceiling:
+        _cut(board, most, Refusal(reason=Reason.LIMIT_REACHED, detail=f"The provider takes at most {most} calls in one message."))
+    else:
+        rules = ("ceiling message_calls",)
+        detail = f"One message may hold at most {ceiling} calls."
+        _cut(board, ceiling, Refusal(reason=Reason.LIMIT_REACHED, detail=detail, rules=rules))
     return (yield from _walk(board))
+
+
+def _cut(board: Board, most: int, over: Refusal) -> None:
+    """Refuse the calls of a message behind the first so many."""
+    if len(board.items) > most:
+        board.each(ToolCall, lambda index, call: over if index >= most else call)
 
 
 def settle_calls(rows: Sequence[p.CallRow], context: Context) -> p.Flow[Walked]:
@@ -167,22 +178,10 @@ def _ledgers(board: Board) -> p.Flow[dict[int, p.Ledger]]:
 
 def _limit(board: Board, ledgers: dict[int, p.Ledger]) -> p.Flow[None]:
     """Reserve every budget, call by call in order, before anybody is asked."""
-    limits, opened = board.context.policy.limits, board.opened
-    if opened is not None and opened.again is not p.Again.AGAIN and (over := exhausted(opened, limits)) is not None:
-        board.each(AuthorizedCall, lambda _, __: over)
-    drawn: list[tuple[int, CallKey, tuple[p.Charge, ...]]] = []
-    for index, call in board.having(AuthorizedCall):
-        item = board.items[index]
-        found = charges(call, limits, item.key, board.run(index), ledgers[item.since])
-        if isinstance(found, Refusal):
-            board.put(index, found)
-        elif found:
-            drawn.append((index, board.keys[index], found))
+    drawn = wanted(board, ledgers)
     if drawn:
-        command = p.TakeQuota(calls=tuple((key, found) for _, key, found in drawn), whole=limits.whole_turn)
-        for (index, _, _), over_charge in zip(drawn, (yield from p.ask(command)), strict=True):
-            if over_charge is not None:
-                board.put(index, exceeded(over_charge))
+        command = p.TakeQuota(calls=tuple(one for _, one in drawn), whole=board.context.policy.limits.whole_turn)
+        drew(board, drawn, (yield from p.ask(command)))
 
 
 def _approve(board: Board) -> p.Flow[None]:
@@ -195,7 +194,11 @@ def _approve(board: Board) -> p.Flow[None]:
         item, key = board.items[index], board.keys[index]
         asked = proposal(call, call.approval, key, context.policy.version, context.now)
         event = audit.requested(asked, key, item.call, context.redactor)
-        found = yield from p.ask(p.AskApproval(proposal=asked, event=event, run=board.run(index)))
+        most = context.policy.ceilings.open_approvals
+        found = yield from p.ask(p.AskApproval(proposal=asked, event=event, run=board.run(index), most=most))
+        if found is None:
+            board.put(index, flooded())
+            continue
         if found.status == "consumed" and index not in board.lost:
             state = yield from overtaken(board, index, call.valid)
             if isinstance(state, Outcome | Refusal):

@@ -45,11 +45,12 @@ from guard.core.commands import (
     OpenTurn,
     Recall,
     Record,
+    Shadowed,
     TakeQuota,
     ask,
 )
 from guard.core.model import Approval, CallKey, ConversationRef, Session
-from guard.core.rules import Limits, Tool
+from guard.core.rules import CEILINGS, Ceilings, Limits, Tool
 from guard.core.values import Json, sha
 
 __all__ = [
@@ -88,6 +89,7 @@ __all__ = [
     "Redactor",
     "Replay",
     "Sealed",
+    "Shadowed",
     "Store",
     "TakeQuota",
     "Together",
@@ -134,6 +136,7 @@ class Policy:
     tools: Mapping[str, Tool]
     authorizer: Authorizer
     limits: Limits
+    ceilings: Ceilings = CEILINGS
     unlisted: frozenset[str] = frozenset()  # registered tools without a policy entry
     people: Mapping[str, Session] = field(default_factory=dict)  # operating-system user → who that is
 
@@ -195,10 +198,10 @@ class Store(Protocol):
     def find_twins(self, command: FindTwins) -> Mapping[str, CallRow]:
         """See FindTwins."""
 
-    def take(self, command: TakeQuota) -> tuple[Charge | None, ...]:
+    def take(self, command: TakeQuota) -> tuple[Charge | Shadowed | None, ...]:
         """See TakeQuota."""
 
-    def ask(self, command: AskApproval) -> Approval:
+    def ask(self, command: AskApproval) -> Approval | None:
         """See AskApproval."""
 
     def record(self, rows: Sequence[CallRow], events: Sequence[Event]) -> CallRow | None:

@@ -13,12 +13,14 @@ from types import MappingProxyType
 
 from guard.core.model import Session
 from guard.core.ports import Policy
-from guard.core.rules import Tool
+from guard.core.rules import Ceilings, Tool
 from guard.core.values import digest
 from guard.errors import PolicyError, Problem
 from guard.policy import language
 from guard.policy.approvals import check_role
 from guard.policy.casbin_rules import authorizer
+from guard.policy.ceilings import ceilings
+from guard.policy.checks import CheckFunction
 from guard.policy.effects import check_compensations
 from guard.policy.hints import warn_unseen
 from guard.policy.limits import limits
@@ -26,7 +28,7 @@ from guard.policy.problems import Problems, meant, squash
 from guard.policy.rule_files import Grant, Rule, RuleBook, read_rules
 from guard.policy.rule_names import warn_names
 from guard.policy.source import File, Item, is_rules, is_yaml
-from guard.policy.tools import CheckFunction, Declared, Entry, compile_tool
+from guard.policy.tools import Declared, Entry, compile_tool
 from guard.policy.written import Written, collect, read_policy, tops
 
 
@@ -73,7 +75,8 @@ def compile_policy(
     files, documents = written.files, written.documents
     entries = collect(documents, "tools", problems)
     names, unlisted = _match(entries, declared, problems)
-    tools = _compile(entries, declared, names, (checks, probes), problems)
+    bounds = ceilings(tops(documents, "ceilings"), problems)
+    tools = _compile(entries, declared, names, (checks, probes), bounds, problems)
     check_compensations(entries, tools, problems)
     spot = Item(next((file.name for file in files if is_yaml(file.name)), written.place), None)
     whole = limits(tops(documents, "limits"), tops(documents, "prices"), spot, problems)
@@ -89,6 +92,7 @@ def compile_policy(
         tools=MappingProxyType(tools),
         authorizer=judge,
         limits=whole,
+        ceilings=bounds,
         unlisted=unlisted,
         people=MappingProxyType(people),
     )
@@ -151,6 +155,7 @@ def _compile(
     declared: Sequence[Declared] | None,
     names: Mapping[str, str],
     hooks: tuple[Mapping[str, CheckFunction], Collection[str]],
+    bounds: Ceilings,
     problems: Problems,
 ) -> dict[str, Tool]:
     by_name = {tool.name: tool for tool in declared or ()}
@@ -165,6 +170,7 @@ def _compile(
             tools=frozenset(entries),
             checks=None if declared is None else hooks[0],
             probes=None if declared is None else hooks[1],
+            ceilings=bounds,
         )
         tool = compile_tool(entry, problems)
         if tool is not None:

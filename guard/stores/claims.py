@@ -15,7 +15,8 @@ from guard.core.reasons import Reason
 from guard.stores.approvals import LIVE, look
 from guard.stores.budgets import release
 from guard.stores.executors import me
-from guard.stores.tables import Asked, Home, Place, Tables, home_of, own, owned
+from guard.stores.owners import home_of, own, owned
+from guard.stores.tables import Asked, Home, Place, Tables
 
 OPEN_ENDED = frozenset({"started", "unknown"})
 FINISHED = frozenset({"done", "failed"})

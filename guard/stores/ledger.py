@@ -23,12 +23,14 @@ from guard.core.ports import (
     Opened,
     OpenTurn,
     Sealed,
+    Shadowed,
     TakeQuota,
 )
 from guard.errors import ApprovalError, StoreError
 from guard.stores import approvals, budgets, claims, doubts, turns
 from guard.stores.executors import me
-from guard.stores.tables import Backend, Tables, Wanted, home_of, own, visible
+from guard.stores.owners import home_of, own, visible
+from guard.stores.tables import Backend, Tables, Wanted
 from guard.stores.watermark import older
 
 
@@ -65,12 +67,12 @@ class LedgerStore:
         """For each mark the newest call of the conversation that is held, started, unknown or done."""
         return self._tables.read(lambda tables: _twins(tables, command))
 
-    def take(self, command: TakeQuota) -> tuple[Charge | None, ...]:
-        """Reserve quota call by call; None, or the first exceeded charge."""
+    def take(self, command: TakeQuota) -> tuple[Charge | Shadowed | None, ...]:
+        """Reserve quota call by call; None, the first exceeded charge, or what shadow limits would have refused."""
         return self._tables.write(lambda tables: budgets.take(tables, command))
 
-    def ask(self, command: AskApproval) -> Approval:
-        """The approval that answers this proposal, or the proposal itself, now pending."""
+    def ask(self, command: AskApproval) -> Approval | None:
+        """The approval that answers this proposal, or the proposal itself, now pending; None where too many wait already."""
         found = self._tables.read(lambda tables: approvals.answered(tables, command))
         return self._tables.write(lambda tables: approvals.ask(tables, command)) if found is None else found
 
