@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 
 from guard.redactors.fold import plain
+from guard.redactors.iban import iban_gate
 from guard.redactors.phone import WORDS
 from guard.redactors.secret import PREFIXES
-from guard.redactors.views import SECRET_WORDS, long_name, seven_digits, shape, twelve_digits
+from guard.redactors.views import SECRET_WORDS, grid, long_name, seven_digits, shape, twelve_digits
 
 _DIAL = re.compile(r"\+ ?\(?[1-9]")
 
@@ -26,6 +27,8 @@ def quiet(text: str) -> bool:
         return False
     low = bare.lower()
     if any(map(low.__contains__, SECRET_WORDS)) or (long_name(bare) and any(prefix in bare for prefix, _ in PREFIXES)):
+        return False
+    if grid(bare) or iban_gate(bare):
         return False
     return not (seven_digits(bare) and _numbered(bare, low))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from guard.redactors.keys import word_list, words_of
+from guard.redactors.masks import MASKS
 from guard.redactors.views import assigns, bears, long_name
 
 PREFIXES: tuple[tuple[str, str], ...] = (
@@ -97,7 +98,8 @@ _PLACEHOLDER = re.compile(
     r"|<(?:(?:your|my|the|an?|enter|insert|new|old|api|access|client|auth)[ _-]?){0,3}"
     r"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|key|credentials?|value|redacted|hidden|masked|removed|filtered|omitted|empty|none|null"
     r"|unset|not[ _-]?set|placeholder|change[ _-]?me)(?:[ _-]?here)?>"
-    r"|\*+|x+|change ?me|none|null|n/a|true|false|yes|no|redacted|hidden|bearer|basic|\[(?:secret|email|phone|card)\]",
+    r"|\*+|x+|change ?me|none|null|n/a|true|false|yes|no|redacted|hidden|bearer|basic|"
+    + "|".join(map(re.escape, MASKS.values())),
     re.IGNORECASE,
 )
 
