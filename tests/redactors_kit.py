@@ -81,7 +81,46 @@ PIECES = st.sampled_from(
         "BE71 0961 2345 6769",
         "[iban]",
         "[ip address]",
+        "-----BEGIN PRIVATE KEY-----",
+        "curl -u ",
+        "joe:pw1",
+        "db_pw",
+        "_key=",
+        "acme",
+        "a1b2c3d4e5f6g7",
+        "hvs.",
+        "Q~",
+        "110201543:AAHdqTcvCH1vGWJxfSe1ofSAs0K5PALDsaw",
+        "[ssn]",
+        "[id number]",
+        "078-05-1120",
+        "ssn ",
+        "socialSecurity",
+        "11010519491231002X",
+        "131052-308T",
+        "010594Y9032",
+        "X9613851N",
+        "RSSMRA85T10A562S",
+        "YZ 61 48 68 B",
+        "1EG4-TE5-MK73",
+        "529.982.247-25",
+        "756.9217.0769.85",
+        "pesel ",
+        "44051401458",
+        "nhs",
+        "401 023 2137",
+        "nino ",
+        "AB123456C",
+        "permanentAccount ",
+        "ABCPE1234F",
+        "身份证",
+        "passport",
+        "A123456(3)",
     ]
 )
 TEXTS = st.lists(PIECES | st.text(max_size=3), max_size=14).map("".join) | st.text()
-LABELS = st.none() | st.sampled_from(["phone", "password", "order_id", "x", "card", "token", "手机"]) | st.text(max_size=8)
+LABELS = (
+    st.none()
+    | st.sampled_from(["phone", "password", "order_id", "x", "card", "token", "手机", "ssn", "version", "userPesel", "nhs"])
+    | st.text(max_size=8)
+)

@@ -21,6 +21,7 @@ from guard.redactors.iban import iban_gate, iban_spans
 from guard.redactors.ip import ip_gate, ip_spans
 from guard.redactors.mac import mac_gate, mac_spans
 from guard.redactors.masks import MASKS
+from guard.redactors.national import id_gate, id_spans, ssn_gate, ssn_spans
 from guard.redactors.phone import phone_gate, phone_spans
 from guard.redactors.quiet import quiet
 from guard.redactors.secret import SECRET_KEYS, hides, secret_gate, secret_spans
@@ -65,6 +66,8 @@ DETECTORS: tuple[Detector, ...] = tuple(
         ("email", email_gate, email_spans),
         ("card", card_gate, card_spans),
         ("iban", iban_gate, iban_spans),
+        ("ssn", ssn_gate, ssn_spans),
+        ("id", id_gate, id_spans),
         ("ip", ip_gate, ip_spans),
         ("mac", mac_gate, mac_spans),
         ("phone", phone_gate, phone_spans),
