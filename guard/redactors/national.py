@@ -102,8 +102,8 @@ IDS: tuple[Row, ...] = (
     Row("ng_nin", r"[0-9]{11}", checks.any_digits, ("national identification",)),
     Row(
         "nl_bsn",
-        r"[0-9]{8,9}",
-        lambda text: checks.sums((9, 8, 7, 6, 5, 4, 3, 2, -1), 11)(text.zfill(9)),
+        r"[0-9]{9}",
+        checks.sums((9, 8, 7, 6, 5, 4, 3, 2, -1), 11),
         ("bsn", "burgerservicenummer"),
     ),
     Row("fr_nir", r"[12] [0-9]{2} (?:0[1-9]|1[0-2]) [0-9]{2} [0-9]{3} [0-9]{3} [0-9]{2}", checks.france, form=b"-00-000-000-00"),
@@ -126,15 +126,6 @@ IDS: tuple[Row, ...] = (
     Row("ru_snils", r"[0-9]{3}-[0-9]{3}-[0-9]{3} [0-9]{2}", checks.russia, form=b"000-000-000-00"),
     Row("ar_cuit", r"(?:2[03-7]|3[034])-[0-9]{8}-[0-9]", checks.argentina, form=b"00-00000000-0"),
     Row("cl_rut", r"[0-9]{1,2}\.[0-9]{3}\.[0-9]{3}-[0-9Kk]", checks.chile, form=b"-000-000-"),
-    Row(
-        "passport", r"[A-Za-z]{0,2}[0-9]{7,9}[A-Za-z]?", bool, ("passport", "pasaporte", "passeport", "reisepass", "护照", "護照")
-    ),
-    Row(
-        "driver_licence",
-        r"[A-Za-z]{0,2}[0-9]{7,12}[A-Za-z]?",
-        bool,
-        ("driver license", "drivers license", "driving licence", "driver licence"),
-    ),
 )
 
 
@@ -149,7 +140,7 @@ WORDS: tuple[str, ...] = tuple(dict.fromkeys(witness(word) for row in (*SSN, *ID
 
 _ASCII_WORDS = tuple(word for word in WORDS if word.isascii() and not any(other in word for other in WORDS if other != word))
 _TOLD_FORMS = (
-    b"0000000",
+    b"00000000",
     b"000-000",
     b"0000-0000",
     b"000000-0",
@@ -160,7 +151,18 @@ _TOLD_FORMS = (
     b"00000-000",
 )
 """One of them is in the sparse text that holds an id which needs a word; those of few digits are among `LETTERED`."""
-_PIECES = (b"000000A", b"000000-", b"000000+", b"000000(", b"0" * 15, b"000-00", b"-0000-0000-", b"-00-000-", b"-00000-")
+_PIECES = (
+    b"000000A",
+    b"000000-",
+    b"000000+",
+    b"000000(",
+    b"0" * 15,
+    b"000-00-000",
+    b"000-000",
+    b"-0000-0000-",
+    b"-00-000-",
+    b"-00000-",
+)
 _OWN_FORMS = tuple(
     dict.fromkeys(
         [
@@ -200,10 +202,17 @@ def ssn_gate(text: str) -> bool:
 def formed(text: str) -> bool:
     """Whether the form of an id that speaks for itself may be there. Sound on JSON text too."""
     few = sparse(text)
-    if b"000000" in few or b"000-00" in few or b"-0000-0000-" in few or b"-00-000-" in few or b"-00000-" in few:
+    if (
+        b"000000" in few
+        or b"000-00-000" in few
+        or b"000-000" in few
+        or b"-0000-0000-" in few
+        or b"-00-000-" in few
+        or b"-00000-" in few
+    ):
         view = form(text)
-        if any(piece in view for piece in _PIECES):
-            return any(shape in view for shape in _OWN_FORMS)
+        if any(piece in view for piece in _PIECES) and any(shape in view for shape in _OWN_FORMS):
+            return True
     return lettered(text)
 
 
