@@ -197,25 +197,35 @@ class FindTwins(Command[Mapping[str, CallRow]]):
 class TakeQuota(Command[tuple[Charge | None, ...]]):
     """Reserve, call by call in order; the answer holds None or the first exceeded charge. Once per call key.
 
-    With `whole` either every call gets its reservations or none does.
+    With `whole` either every call gets its reservations or none does. `held`: all of them were reserved before, most likely.
     """
 
     calls: tuple[tuple[CallKey, tuple[Charge, ...]], ...]
     whole: bool = False
+    held: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskApproval(Command[Approval]):
-    """Find the approval of this fingerprint in this conversation, or open `proposal` with its event. Expiry is judged now."""
+    """Find the approval of this fingerprint in this conversation, or open `proposal` with its event. Expiry is judged now.
+
+    Where it is not to be opened yet (`opens`), the proposal itself is the answer, and a `Record` opens it together with the decision.
+    """
 
     proposal: Approval
     event: Event
     run: int  # a rejected approval counts until the user has spoken again
+    opens: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record(Command[None]):
-    """Write rows and events in one transaction, durable when it returns. Refused rows release their reservations."""
+class Record(Command[tuple[Approval, ...] | None]):
+    """Write rows and events in one transaction, durable when it returns. Refused rows release their reservations.
+
+    With `asks` it opens their proposals first. Where something else answers one of them by now, rows and events are not written, and the
+    answer holds the approval of each ask; else there is none.
+    """
 
     rows: tuple[CallRow, ...]
     events: tuple[Event, ...]
+    asks: tuple[AskApproval, ...] = ()

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import cast
 
 from guard.core import answer, audit
 from guard.core import ports as p
@@ -25,10 +26,12 @@ from guard.core.ground import ground, needs
 from guard.core.limit import charges, exceeded, exhausted, priced
 from guard.core.model import (
     Allow,
+    Approval,
     AuthorizedCall,
     BoundCall,
     CallKey,
     GroundedCall,
+    Hold,
     Outcome,
     ParsedCall,
     Refusal,
@@ -38,6 +41,7 @@ from guard.core.model import (
 from guard.core.parse import Names, parse
 from guard.core.reasons import Reason
 from guard.core.recall import adopt, recall, same_content
+from guard.core.rules import ApprovalRule
 from guard.core.taking import act, give_up, join, overtaken, run
 from guard.core.validate import validate
 from guard.errors import StoreError
@@ -179,7 +183,7 @@ def _limit(board: Board, ledgers: dict[int, p.Ledger]) -> p.Flow[None]:
         elif found:
             drawn.append((index, board.keys[index], found))
     if drawn:
-        command = p.TakeQuota(calls=tuple((key, found) for _, key, found in drawn), whole=limits.whole_turn)
+        command = p.TakeQuota(calls=tuple((key, found) for _, key, found in drawn), whole=limits.whole_turn, held=opened is None)
         for (index, _, _), over_charge in zip(drawn, (yield from p.ask(command)), strict=True):
             if over_charge is not None:
                 board.put(index, exceeded(over_charge))
@@ -188,30 +192,55 @@ def _limit(board: Board, ledgers: dict[int, p.Ledger]) -> p.Flow[None]:
 def _approve(board: Board) -> p.Flow[None]:
     """Ask a person where the policy says so; nobody is asked about a call that was refused above."""
     context = board.context
+    asked: dict[str, Approval] = {}  # questions of this turn, which are not in the store yet
     for index, call in board.having(AuthorizedCall):
         if call.approval is None:
             board.put(index, Allow(call=call))
             continue
         item, key = board.items[index], board.keys[index]
-        asked = proposal(call, call.approval, key, context.policy.version, context.now)
-        event = audit.requested(asked, key, item.call, context.redactor)
-        found = yield from p.ask(p.AskApproval(proposal=asked, event=event, run=board.run(index)))
-        if found.status == "consumed" and index not in board.lost:
-            state = yield from overtaken(board, index, call.valid)
-            if isinstance(state, Outcome | Refusal):
-                board.put(index, state)
-                continue
-        try:
-            board.put(index, approve(call, call.approval, found, context.policy.authorizer, again=index in board.lost))
-        except Exception as error:  # noqa: BLE001 - default deny, as in every room
-            board.put(index, Refusal(reason=Reason.POLICY_FAILED, note=type(error).__name__))
+        question = proposal(call, call.approval, key, context.policy.version, context.now)
+        event = audit.requested(question, key, item.call, context.redactor)
+        lost = index in board.lost  # it is in doubt until somebody says yes, so it will not be held: the question opens now
+        ask = p.AskApproval(proposal=question, event=event, run=board.run(index), opens=lost)
+        found = asked.get(question.fingerprint) or (yield from p.ask(ask))
+        if found is question and not lost:
+            asked[question.fingerprint] = question
+            board.asks[index] = ask
+        yield from _answered(board, index, call, found)
+
+
+def _answered(board: Board, index: int, call: AuthorizedCall, found: Approval) -> p.Flow[None]:
+    """What this approval means for the call, and what became of a call whose approval was spent."""
+    if found.status == "consumed" and index not in board.lost:
+        state = yield from overtaken(board, index, call.valid)
+        if isinstance(state, Outcome | Refusal):
+            board.put(index, state)
+            return
+    try:
+        rule = cast("ApprovalRule", call.approval)  # whoever gets here has one
+        board.put(index, approve(call, rule, found, board.context.policy.authorizer, again=index in board.lost))
+    except Exception as error:  # noqa: BLE001 - default deny, as in every room
+        board.put(index, Refusal(reason=Reason.POLICY_FAILED, note=type(error).__name__))
 
 
 def _record(board: Board) -> p.Flow[None]:
-    """Make every proposal and decision durable, in one transaction, before anything runs."""
+    """Make every proposal, question and decision durable, in one transaction, before anything runs."""
+    undecided = tuple(board.states)
     rows, events = conclude(board)
-    if rows or events:
-        yield from p.ask(p.Record(rows=tuple(rows), events=tuple(events)))
+    asks = {index: ask for index, ask in board.asks.items() if isinstance(undecided[index], Hold) and _is_held(board, index)}
+    found = (yield from p.ask(p.Record(rows=tuple(rows), events=tuple(events), asks=tuple(asks.values())))) if events else None
+    if not found:
+        return
+    board.states[:] = undecided  # somebody else was faster with one of the questions: all of them are answered now
+    board.asks.clear()
+    for index, approval in zip(asks, found, strict=True):
+        yield from _answered(board, index, cast("Hold", undecided[index]).call, approval)
+    yield from _record(board)
+
+
+def _is_held(board: Board, index: int) -> bool:
+    state = board.states[index]
+    return isinstance(state, Outcome) and state.status == "held"
 
 
 # -- after the decision ----------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from guard.core.ports import (
     LoadLedger,
     Opened,
     OpenTurn,
+    Record,
     Sealed,
     TakeQuota,
 )
@@ -67,16 +68,24 @@ class LedgerStore:
 
     def take(self, command: TakeQuota) -> tuple[Charge | None, ...]:
         """Reserve quota call by call; None, or the first exceeded charge."""
+        if command.held and self._tables.read(lambda tables: _reserved(tables, command)):
+            return (None,) * len(command.calls)
         return self._tables.write(lambda tables: budgets.take(tables, command))
 
     def ask(self, command: AskApproval) -> Approval:
-        """The approval that answers this proposal, or the proposal itself, now pending."""
+        """The approval that answers this proposal, or the proposal itself, pending from now on or yet to be opened."""
         found = self._tables.read(lambda tables: approvals.answered(tables, command))
-        return self._tables.write(lambda tables: approvals.ask(tables, command)) if found is None else found
+        if found is None and command.opens:
+            return self._tables.write(lambda tables: approvals.ask(tables, command))
+        return command.proposal if found is None else found
 
     def record(self, rows: Sequence[CallRow], events: Sequence[Event]) -> CallRow | None:
         """Write rows and events, durable when it returns; the row of a taken call as it stands, where the ledger knows better."""
         return self._tables.write(lambda tables: claims.record(tables, rows, events))
+
+    def hold(self, command: Record) -> tuple[Approval, ...] | None:
+        """Open approvals and write the decisions that name them, or say what answers them by now."""
+        return self._tables.write(lambda tables: claims.hold(tables, command))
 
     def claim(self, command: Claim) -> ClaimAnswer:
         """Take the call and spend its approval, or say who has it."""
@@ -191,6 +200,11 @@ class LedgerStore:
     def close(self) -> None:
         """Give back what the store holds open."""
         self._tables.close()
+
+
+def _reserved(tables: Tables, command: TakeQuota) -> bool:
+    """Whether all of these calls hold their reservations already."""
+    return all(visible(tables, key.ref) and tables.holds(home_of(key.ref), (key.turn, key.position)) for key, _ in command.calls)
 
 
 def _ledger(tables: Tables, command: LoadLedger) -> Ledger:
