@@ -165,6 +165,11 @@ class Board:
             for item, state in zip(self.items, self.states, strict=True)
         )
 
+    def held(self, index: int) -> bool:
+        """Whether the call was concluded to wait for a person."""
+        state = self.states[index]
+        return isinstance(state, Outcome) and state.status == "held"
+
     def run(self, index: int) -> int:
         """How often the user had spoken when the call was proposed."""
         row = self.items[index].row

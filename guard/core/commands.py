@@ -213,7 +213,7 @@ class AskApproval(Command[Approval]):
     """
 
     proposal: Approval
-    event: Event
+    event: Event | Callable[[], Event]  # made where it is needed: most questions are asked once and looked up often
     run: int  # a rejected approval counts until the user has spoken again
     opens: bool = True
 

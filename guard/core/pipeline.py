@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 from guard.core import answer, audit
@@ -199,7 +200,7 @@ def _approve(board: Board) -> p.Flow[None]:
             continue
         item, key = board.items[index], board.keys[index]
         question = proposal(call, call.approval, key, context.policy.version, context.now)
-        event = audit.requested(question, key, item.call, context.redactor)
+        event = partial(audit.requested, question, key, item.call, context.redactor)
         lost = index in board.lost  # it is in doubt until somebody says yes, so it will not be held: the question opens now
         ask = p.AskApproval(proposal=question, event=event, run=board.run(index), opens=lost)
         found = asked.get(question.fingerprint) or (yield from p.ask(ask))
@@ -217,7 +218,7 @@ def _answered(board: Board, index: int, call: AuthorizedCall, found: Approval) -
             board.put(index, state)
             return
     try:
-        rule = cast("ApprovalRule", call.approval)  # whoever gets here has one
+        rule = cast("ApprovalRule", call.approval)
         board.put(index, approve(call, rule, found, board.context.policy.authorizer, again=index in board.lost))
     except Exception as error:  # noqa: BLE001 - default deny, as in every room
         board.put(index, Refusal(reason=Reason.POLICY_FAILED, note=type(error).__name__))
@@ -227,20 +228,16 @@ def _record(board: Board) -> p.Flow[None]:
     """Make every proposal, question and decision durable, in one transaction, before anything runs."""
     undecided = tuple(board.states)
     rows, events = conclude(board)
-    asks = {index: ask for index, ask in board.asks.items() if isinstance(undecided[index], Hold) and _is_held(board, index)}
-    found = (yield from p.ask(p.Record(rows=tuple(rows), events=tuple(events), asks=tuple(asks.values())))) if events else None
-    if not found:
+    asks = {index: ask for index, ask in board.asks.items() if isinstance(undecided[index], Hold) and board.held(index)}
+    if not events or not (
+        found := (yield from p.ask(p.Record(rows=tuple(rows), events=tuple(events), asks=tuple(asks.values()))))
+    ):
         return
     board.states[:] = undecided  # somebody else was faster with one of the questions: all of them are answered now
     board.asks.clear()
     for index, approval in zip(asks, found, strict=True):
         yield from _answered(board, index, cast("Hold", undecided[index]).call, approval)
     yield from _record(board)
-
-
-def _is_held(board: Board, index: int) -> bool:
-    state = board.states[index]
-    return isinstance(state, Outcome) and state.status == "held"
 
 
 # -- after the decision ----------------------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ def ask(tables: Tables, command: AskApproval) -> Approval:
     for asked in known:
         look(tables, asked)
     if answer is None:
-        tables.append(command.event)
+        tables.append(command.event() if callable(command.event) else command.event)
         tables.open(Asked(approval=proposal, run=command.run))
         return proposal
     return answer
