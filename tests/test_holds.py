@@ -102,6 +102,15 @@ def test_two_equal_lookups_of_a_turn_are_one_question(desk: Any) -> None:
     assert len({one.approval for one in turn.outcomes}) == len(guard.approvals.list()) == 1
 
 
+@pytest.mark.parametrize(("status", "told"), [("approved", "done"), ("rejected", "refused")], ids=["approved", "rejected"])
+def test_what_was_faster_counts_for_every_call_that_shares_the_question(desk: Any, status: str, told: str) -> None:
+    """Both look-ups hear the same of it."""
+    guard, store, _ = desk
+    store.status = status
+    turn = proposed(guard, "look", "look")
+    assert [one.status for one in turn.outcomes] == [told, told]
+
+
 def test_a_question_that_cannot_be_written_down_is_not_asked(desk: Any) -> None:
     """Refused; no approval, no row, no event of it; the next proposal asks."""
     guard, store, _ = desk

@@ -101,7 +101,7 @@ class Board:
     keys: list[CallKey] = field(default_factory=list)
     last: list[object] = field(default_factory=list)  # the furthest proof of each call, for the audit
     lost: dict[int, CallRow] = field(default_factory=dict)  # calls that were taken before, lost, and may be taken again
-    asks: dict[int, AskApproval] = field(default_factory=dict)  # what a person is to be asked, opened with the decisions
+    asks: list[AskApproval] = field(default_factory=list)  # what a person is to be asked, opened with the decisions
     probed: set[int] = field(default_factory=set)  # those of them whose probe said that they did not take effect
     stop: bool = False
     down: str = ""  # the code of a StoreError behind which nothing more is written in this walk

@@ -206,7 +206,7 @@ def _approve(board: Board) -> p.Flow[None]:
         found = asked.get(question.fingerprint) or (yield from p.ask(ask))
         if found is question and not lost:
             asked[question.fingerprint] = question
-            board.asks[index] = ask
+            board.asks.append(ask)
         yield from _answered(board, index, call, found)
 
 
@@ -228,15 +228,18 @@ def _record(board: Board) -> p.Flow[None]:
     """Make every proposal, question and decision durable, in one transaction, before anything runs."""
     undecided = tuple(board.states)
     rows, events = conclude(board)
-    asks = {index: ask for index, ask in board.asks.items() if isinstance(undecided[index], Hold) and board.held(index)}
-    if not events or not (
-        found := (yield from p.ask(p.Record(rows=tuple(rows), events=tuple(events), asks=tuple(asks.values()))))
-    ):
+    holds = {index: state for index, state in enumerate(undecided) if isinstance(state, Hold)}
+    wanted = {state.approval.id for index, state in holds.items() if board.held(index)}
+    asks = tuple(ask for ask in board.asks if ask.proposal.id in wanted)
+    found = (yield from p.ask(p.Record(rows=tuple(rows), events=tuple(events), asks=asks))) if events else None
+    if not found:
         return
     board.states[:] = undecided  # somebody else was faster with one of the questions: all of them are answered now
     board.asks.clear()
-    for index, approval in zip(asks, found, strict=True):
-        yield from _answered(board, index, cast("Hold", undecided[index]).call, approval)
+    answers = {ask.proposal.id: approval for ask, approval in zip(asks, found, strict=True)}
+    for index, state in holds.items():
+        if state.approval.id in answers:
+            yield from _answered(board, index, state.call, answers[state.approval.id])
     yield from _record(board)
 
 
