@@ -35,7 +35,7 @@ tools:
   pay:
     kind: action
     allow: [clerk]
-    ground: {n: {any_of: [{returned_by: find.amount}, {held_by: session.sums}, {written_by: user}]}, id: {returned_by: find.id, shadow: true}}
+    ground: {n: {any_of: [{returned_by: find.amount}, {held_by: session.sums}, {written_by: user}]}, id: {returned_by: find.id, enforce: shadow}}
     limits: {sum: n, per: id, at_most: 200}
     approve: {by: self}
 limits: {turn: {calls: 3}, run: {steps: 9, calls: 50, seconds: 60, tokens: 1000, cost: 1}}

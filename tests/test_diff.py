@@ -45,7 +45,7 @@ EDITS = {
     "a longer time-out": ("timeout: 5s", "timeout: 9s", {W}),
     "no time-out": ("    timeout: 5s\n", "", {W}),
     "a ground removed": ("    ground: {amount: {at_most: order_status.total, same: [order_id]}}\n", "", {W}),
-    "a ground only watched": ("{at_most: order_status.total, same", "{shadow: true, at_most: order_status.total, same", {W}),
+    "a ground only watched": ("{at_most: order_status.total, same", "{enforce: shadow, at_most: order_status.total, same", {W}),
     "a ground of any record": ("at_most: order_status.total, same: [order_id]", "at_most: order_status.total", {W}),
     "a ground of any age": (
         "order_status.total, same: [order_id]}}",
@@ -58,7 +58,7 @@ EDITS = {
     "a requirement weaker": ("exclusiveMinimum: 0", "exclusiveMinimum: -5", {W}),
     "a requirement stronger": ("exclusiveMinimum: 0", "exclusiveMinimum: 1", {N}),
     "a refusal removed": ('    refuse: [{when: {note: {pattern: ".*urgent.*"}}, say: Leave it.}]\n', "", {W}),
-    "a refusal only watched": ("say: Leave it.}", "say: Leave it., shadow: true}", {W}),
+    "a refusal only watched": ("say: Leave it.}", "say: Leave it., enforce: shadow}", {W}),
     "another pattern refused": (".*urgent.*", ".*quick.*", {W, N}),
     "a refusal in other words": ("say: Leave it.", "say: Leave that.", {C}),
     "more calls": ("calls: 3,", "calls: 5,", {W}),

@@ -82,7 +82,20 @@ class Tracing(Hands):
 class Faulty:
     """A store that fails at chosen operations: before the work, or after it was done (the answer is lost)."""
 
-    OPERATIONS = ("open_turn", "load_ledger", "find_twins", "take", "ask", "record", "claim", "say", "rows", "approval", "vote")
+    OPERATIONS = (
+        "open_turn",
+        "load_ledger",
+        "find_twins",
+        "take",
+        "ask",
+        "record",
+        "hold",
+        "claim",
+        "say",
+        "rows",
+        "approval",
+        "vote",
+    )
 
     def __init__(self, inner: p.Store, at: Iterable[int], *, after: bool = False) -> None:
         self.inner, self.at, self.after, self.count = inner, frozenset(at), after, 0

@@ -26,7 +26,7 @@ from guard.core.model import (
     ToolCall,
     ValidCall,
 )
-from guard.core.ports import CallRow, Event, Opened, Policy, Redactor
+from guard.core.ports import AskApproval, CallRow, Event, Opened, Policy, Redactor
 from guard.core.reasons import Reason
 from guard.core.values import Json
 
@@ -104,6 +104,7 @@ class Board:
     keys: list[CallKey] = field(default_factory=list)
     last: list[object] = field(default_factory=list)  # the furthest proof of each call, for the audit
     lost: dict[int, CallRow] = field(default_factory=dict)  # calls that were taken before, lost, and may be taken again
+    asks: list[AskApproval] = field(default_factory=list)  # what a person is to be asked, opened with the decisions
     probed: set[int] = field(default_factory=set)  # those of them whose probe said that they did not take effect
     shadowed: dict[int, tuple[str, ...]] = field(
         default_factory=dict
@@ -183,6 +184,11 @@ class Board:
             state if isinstance(state, Outcome) else answer.refused(item.call, item.key, lost, None, self.context.redactor)
             for item, state in zip(self.items, self.states, strict=True)
         )
+
+    def held(self, index: int) -> bool:
+        """Whether the call was concluded to wait for a person."""
+        state = self.states[index]
+        return isinstance(state, Outcome) and state.status == "held"
 
     def run(self, index: int) -> int:
         """How often the user had spoken when the call was proposed."""

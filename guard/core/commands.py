@@ -227,18 +227,25 @@ class TakeQuota(Command[tuple[Charge | Shadowed | None, ...]]):
 class AskApproval(Command[Approval | None]):
     """Find the approval of this fingerprint in this conversation, or open `proposal` with its event. Expiry is judged now.
 
+    Where it is not to be opened yet (`opens`), the proposal itself is the answer, and a `Record` opens it together with the decision.
     None, and nothing is opened, where so many questions (`most`) of this person wait for a decision in this tenant already.
     """
 
     proposal: Approval
-    event: Event
+    event: Event | Callable[[], Event]  # made where it is needed: most questions are asked once and looked up often
     run: int  # a rejected approval counts until the user has spoken again
     most: int | None = None
+    opens: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record(Command[None]):
-    """Write rows and events in one transaction, durable when it returns. Refused rows release their reservations."""
+class Record(Command[tuple[Approval | None, ...] | None]):
+    """Write rows and events in one transaction, durable when it returns. Refused rows release their reservations.
+
+    With `asks` it opens their proposals first. Where something else answers one of them by now, rows and events are not written, and the
+    answer holds the approval of each ask (None: too many are open); else there is none.
+    """
 
     rows: tuple[CallRow, ...]
     events: tuple[Event, ...]
+    asks: tuple[AskApproval, ...] = ()

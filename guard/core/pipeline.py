@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import cast
 
 from guard.core import answer, audit
 from guard.core import ports as p
-from guard.core.approve import approve, flooded, proposal
+from guard.core.approve import approve, proposal
 from guard.core.authorize import authorize, lookups
 from guard.core.bind import bind
 from guard.core.board import Board, Context, Item, Waits, conclude
@@ -25,10 +27,12 @@ from guard.core.ground import ground, needs
 from guard.core.limit import priced
 from guard.core.model import (
     Allow,
+    Approval,
     AuthorizedCall,
     BoundCall,
     CallKey,
     GroundedCall,
+    Hold,
     Outcome,
     ParsedCall,
     Refusal,
@@ -39,6 +43,7 @@ from guard.core.parse import Names, parse
 from guard.core.quotas import drew, wanted
 from guard.core.reasons import Reason
 from guard.core.recall import adopt, recall, same_content
+from guard.core.rules import ApprovalRule
 from guard.core.taking import act, give_up, join, overtaken, run
 from guard.core.validate import validate
 from guard.errors import StoreError
@@ -187,34 +192,55 @@ def _limit(board: Board, ledgers: dict[int, p.Ledger]) -> p.Flow[None]:
 def _approve(board: Board) -> p.Flow[None]:
     """Ask a person where the policy says so; nobody is asked about a call that was refused above."""
     context = board.context
+    asked: dict[str, Approval] = {}  # questions of this turn, which are not in the store yet
     for index, call in board.having(AuthorizedCall):
         if call.approval is None:
             board.put(index, Allow(call=call))
             continue
         item, key = board.items[index], board.keys[index]
-        asked = proposal(call, call.approval, key, context.policy.version, context.now)
-        event = audit.requested(asked, key, item.call, context.redactor)
-        most = context.policy.ceilings.open_approvals
-        found = yield from p.ask(p.AskApproval(proposal=asked, event=event, run=board.run(index), most=most))
-        if found is None:
-            board.put(index, flooded())
-            continue
-        if found.status == "consumed" and index not in board.lost:
-            state = yield from overtaken(board, index, call.valid)
-            if isinstance(state, Outcome | Refusal):
-                board.put(index, state)
-                continue
-        try:
-            board.put(index, approve(call, call.approval, found, context.policy.authorizer, again=index in board.lost))
-        except Exception as error:  # noqa: BLE001 - default deny, as in every room
-            board.put(index, Refusal(reason=Reason.POLICY_FAILED, note=type(error).__name__))
+        question = proposal(call, call.approval, key, context.policy.version, context.now)
+        event = partial(audit.requested, question, key, item.call, context.redactor)
+        lost = index in board.lost  # it is in doubt until somebody says yes, so it will not be held: the question opens now
+        ask = p.AskApproval(
+            proposal=question, event=event, run=board.run(index), most=context.policy.ceilings.open_approvals, opens=lost
+        )
+        found = asked.get(question.fingerprint) or (yield from p.ask(ask))
+        if found is question and not lost:
+            asked[question.fingerprint] = question
+            board.asks.append(ask)
+        yield from _answered(board, index, call, found)
+
+
+def _answered(board: Board, index: int, call: AuthorizedCall, found: Approval | None) -> p.Flow[None]:
+    """What this approval means for the call, and what became of a call whose approval was spent."""
+    if found is not None and found.status == "consumed" and index not in board.lost:
+        state = yield from overtaken(board, index, call.valid)
+        if isinstance(state, Outcome | Refusal):
+            board.put(index, state)
+            return
+    try:
+        rule, judge = cast("ApprovalRule", call.approval), board.context.policy.authorizer
+        board.put(index, approve(call, rule, found, judge, again=index in board.lost))
+    except Exception as error:  # noqa: BLE001 - default deny, as in every room
+        board.put(index, Refusal(reason=Reason.POLICY_FAILED, note=type(error).__name__))
 
 
 def _record(board: Board) -> p.Flow[None]:
-    """Make every proposal and decision durable, in one transaction, before anything runs."""
-    rows, events = conclude(board)
-    if rows or events:
-        yield from p.ask(p.Record(rows=tuple(rows), events=tuple(events)))
+    """Make every proposal, question and decision durable, in one transaction, before anything runs."""
+    undecided, (rows, events) = tuple(board.states), conclude(board)
+    holds = {index: state for index, state in enumerate(undecided) if isinstance(state, Hold)}
+    waiting = {state.approval.id for index, state in holds.items() if board.held(index)}
+    asks = tuple(ask for ask in board.asks if ask.proposal.id in waiting)
+    found = (yield from p.ask(p.Record(rows=tuple(rows), events=tuple(events), asks=asks))) if rows or events else None
+    if not found:
+        return
+    board.states[:] = undecided  # somebody else was faster with one of the questions: all of them are answered now
+    board.asks.clear()
+    answers = {ask.proposal.id: approval for ask, approval in zip(asks, found, strict=True)}
+    for index, state in holds.items():
+        if state.approval.id in answers:
+            yield from _answered(board, index, state.call, answers[state.approval.id])
+    yield from _record(board)
 
 
 # -- after the decision ----------------------------------------------------------------------------------------------------

@@ -207,6 +207,9 @@ class Store(Protocol):
     def record(self, rows: Sequence[CallRow], events: Sequence[Event]) -> CallRow | None:
         """See Record and Finish."""
 
+    def hold(self, command: Record) -> tuple[Approval | None, ...] | None:
+        """See Record, with asks."""
+
     def claim(self, command: Claim) -> ClaimAnswer:
         """See Claim."""
 

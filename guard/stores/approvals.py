@@ -89,7 +89,7 @@ def ask(tables: Tables, command: AskApproval) -> Approval | None:
     if answer is None:
         if command.most is not None and _waiting(tables, proposal) >= command.most:
             return None
-        tables.append(command.event)
+        tables.append(command.event() if callable(command.event) else command.event)
         tables.open(Asked(approval=proposal, run=command.run))
         return proposal
     return answer

@@ -22,6 +22,7 @@ from guard.core.ports import (
     LoadLedger,
     Opened,
     OpenTurn,
+    Record,
     Sealed,
     Shadowed,
     TakeQuota,
@@ -72,13 +73,19 @@ class LedgerStore:
         return self._tables.write(lambda tables: budgets.take(tables, command))
 
     def ask(self, command: AskApproval) -> Approval | None:
-        """The approval that answers this proposal, or the proposal itself, now pending; None where too many wait already."""
+        """The approval that answers this proposal, or the proposal itself, pending from now on or yet to be opened; None: too many wait."""
         found = self._tables.read(lambda tables: approvals.answered(tables, command))
-        return self._tables.write(lambda tables: approvals.ask(tables, command)) if found is None else found
+        if found is None and command.opens:
+            return self._tables.write(lambda tables: approvals.ask(tables, command))
+        return command.proposal if found is None else found
 
     def record(self, rows: Sequence[CallRow], events: Sequence[Event]) -> CallRow | None:
         """Write rows and events, durable when it returns; the row of a taken call as it stands, where the ledger knows better."""
         return self._tables.write(lambda tables: claims.record(tables, rows, events))
+
+    def hold(self, command: Record) -> tuple[Approval | None, ...] | None:
+        """Open approvals and write the decisions that name them, or say what answers them by now."""
+        return self._tables.write(lambda tables: claims.hold(tables, command))
 
     def claim(self, command: Claim) -> ClaimAnswer:
         """Take the call and spend its approval, or say who has it."""

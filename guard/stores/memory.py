@@ -148,7 +148,9 @@ class MemoryTables(MemoryBudgets):
         """Mark a call as told."""
         row = self.row(home, place)
         if row is not None and row.status == status:
-            self.put(replace(row, settled=True))
+            told, room = replace(row, settled=True), self._rooms[home]  # no index knows whether a call was told
+            self._undo.put(room.turns[place[0]], place[1], told)
+            self._undo.put(room.by_tool[row.call.tool], place, told)
 
     def ledger(self, home: Home, tools: frozenset[str], before: int, statuses: frozenset[str]) -> tuple[CallRow, ...]:
         """Earlier calls of these tools."""

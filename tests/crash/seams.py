@@ -139,6 +139,12 @@ class Seams(Wrapped):
         self._store.record(rows, events)
         self._dice.seam("outcome recorded" if ends else "decision recorded")
 
+    def hold(self, command: Any) -> Any:
+        self._dice.seam("decided, not recorded")
+        found = self._store.hold(command)
+        self._dice.seam("decision recorded")
+        return found
+
     def claim(self, command: Claim) -> ClaimAnswer:
         self._dice.seam("before the claim")
         answer = self._store.claim(command)
