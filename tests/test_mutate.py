@@ -155,8 +155,10 @@ def test_every_key_of_the_language_is_taken_away_or_known_to_narrow_nothing() ->
     other = {"kind", "description", "coerce", "unwrap", "repeat", "timeout", "effect", "lease"}
 
     assert set(KEYS["tool"]) == set(_ROWS) | other
-    assert set(KEYS["tool_limits"]) == {"calls", "equal", *_SUM}
+    assert set(KEYS["tool_limits"]) == {"calls", "equal", *_SUM, "of", "enforce"}
     assert set(KEYS["limits"]) == set(_COUNTED)
+    assert set(KEYS["window"]) == {"calls", "per", "of", "enforce"}
+    assert set(KEYS["check"]) == {"name", "enforce"}
     assert set(KEYS["source"]) == {
         "returned_by",
         "at_most",
@@ -165,8 +167,30 @@ def test_every_key_of_the_language_is_taken_away_or_known_to_narrow_nothing() ->
         "held_by",
         *_NARROWING,
         "verified",
-        "shadow",
+        "enforce",
     }
-    assert set(KEYS["after"]) == {"tool", "where", *_NARROWING, "verified", "shadow"}
+    assert set(KEYS["after"]) == {"tool", "where", *_NARROWING, "verified", "enforce"}
     assert set(KEYS["approval"]) == {"by", "when", "expires", "show"}
     assert set(KEYS["result"]) == {"keep", "empty", "max_bytes"}
+
+
+def test_windows_and_ceilings_are_taken_away_one_by_one(tmp_path: Path) -> None:
+    """A limit over a window goes with its length, one of several counts goes alone, and a ceiling goes back to its default."""
+    (tmp_path / "tools.yaml").write_text(
+        "tools:\n  find:\n    kind: read\n    allow: [clerk]\n    checks: [{name: hours, enforce: shadow}]\n"
+        "    schema: {type: object, properties: {n: {type: number}}}\n    ceilings: {arguments_bytes: 100}\n"
+        "    limits: [{calls: 3, per: 24h}, {calls: 5, sum: n, at_most: 9, per: 1h, of: tenant}, {equal: 2}]\n"
+        "limits: {windows: [{calls: 9, per: 1h}], run: {calls: {at_most: 9, enforce: shadow}}}\nceilings: {message_calls: 5}\n"
+    )
+    written, found = _points(tmp_path)
+    tried = list(mutants(written, found, [], lambda changed: compile_policy(changed, None, Problems())))
+
+    assert {one.point.kind for one in tried} >= {
+        "limits.equal",
+        "window.calls",
+        "window.sum",
+        "window.windows",
+        "ceiling",
+        "check",
+    }
+    assert [one.point.what for one in tried if one.fate == "invalid"] == []

@@ -93,6 +93,12 @@ def _hid(_point: Point, one: Happened) -> bool:
         return bool(one.content != one.proposal.returns)
 
 
+def _ceiling(point: Point, one: Happened) -> bool:
+    """Whether something was too large: the arguments, whose refusals name no rule, or what the rule says."""
+    sized = one.reason == "arguments_too_large" and point.name.startswith("ceiling arguments_")
+    return point.name in one.rules or sized
+
+
 _WORKED: Mapping[str, Callable[[Point, Happened], bool]] = {
     "allow": lambda _point, one: one.reason == "not_authorized" and not one.rules,
     "deny": _named,
@@ -103,13 +109,22 @@ _WORKED: Mapping[str, Callable[[Point, Happened], bool]] = {
     "resource": _resource,
     "approve": _asked,
     "keep": _hid,
+    "ceiling": _ceiling,
 }
 """How the work of a point shows. Limits are told by their name and by what they count over."""
 
 _OVER = {"limits.turn": "turn of", "limits.run": "run of", "limits.conversation": "conversation of"}
 
 
+def _window(point: Point, one: Happened) -> bool:
+    """Whether a limit over a window was reached: of this tool, or of all."""
+    tool = "" if point.kind == "window.windows" else point.kind.partition(".")[2]
+    return any(rule.startswith("limit ") and " per " in rule and tool in rule for rule in (*one.rules, *one.shadow))
+
+
 def _limited(point: Point, one: Happened) -> bool:
+    if point.kind.startswith("window."):
+        return _window(point, one)
     if one.reason not in {"limit_reached", "limit_unknown", "repeated_call"}:
         return False
     if point.kind == "limits.calls":

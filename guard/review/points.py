@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from guard.policy.rule_files import ANY, Rule, RuleBook
 from guard.policy.source import Item
 from guard.policy.written import Written
-from guard.review.edits import Edit, without_line
+from guard.review.edits import Edit, Steps, without_line
 from guard.review.point import Point, place
 from guard.review.tool_points import tool_points
 
-_COUNTED = ("run", "conversation", "turn")
+_COUNTED = ("run", "conversation", "turn", "windows")
 
 
 def points(written: Written, book: RuleBook) -> list[Point]:
@@ -27,7 +27,9 @@ def points(written: Written, book: RuleBook) -> list[Point]:
             found += tool_points(name, item, number)
     for number, document in enumerate(written.documents):
         for table, item in _below(document, "limits").items():
-            found += _limits(table, item, number)
+            found += _windows(item, number) if table == "windows" else _limits(table, item, number)
+        for key, item in _below(document, "ceilings").items():
+            found.append(_over(key, item, ("ceilings", key), number, kind="ceiling", name=f"ceiling {key}"))
     return found + list(_lines(written, book))
 
 
@@ -39,9 +41,23 @@ def _limits(table: str, item: Item, document: int) -> Iterator[Point]:
     for key, below in item.fields.items() if table in _COUNTED else ():
         if below.value is False:
             continue
-        steps = ("limits", table, key)
-        what = f"limits.{table}.{key}: {below.value}"
-        yield Point(kind=f"limits.{table}", name=key, what=what, spot=place(below), document=document, edits=(Edit(steps),))
+        most = below.fields.get("at_most", below)
+        what = f"{table}.{key}"
+        yield _over(f"{what}", most, ("limits", table, key), document, kind=f"limits.{table}", name=key)
+
+
+def _windows(item: Item, document: int) -> Iterator[Point]:
+    several = isinstance(item.value, list)
+    for number, one in enumerate(item.items if several else [item]):
+        what = f"windows of {one.fields['per'].value}"
+        steps: Steps = ("limits", "windows", number) if several else ("limits", "windows")
+        yield _over(what, one.fields["calls"], steps, document, kind="window.windows", name=what)
+
+
+def _over(what: str, item: Item, steps: Steps, document: int, *, kind: str, name: str) -> Point:
+    """A point over all tools: a limit or a ceiling."""
+    said = f"{'ceilings' if kind == 'ceiling' else 'limits'}.{what}: {item.value}"
+    return Point(kind=kind, name=name, what=said, spot=place(item), document=document, edits=(Edit(steps),))
 
 
 # -- rule files ------------------------------------------------------------------------------------------------------------

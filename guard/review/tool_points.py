@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from guard.policy.language import has_unit
 from guard.policy.source import Item
 from guard.review.edits import Edit, Steps, constant
 from guard.review.point import Point, place
@@ -85,7 +86,8 @@ def _bind(item: Item, spot: _Spot) -> Iterator[Point]:
 
 def _checks(item: Item, spot: _Spot) -> Iterator[Point]:
     for _, one, here in _each(item, spot):
-        yield here.point("check", f"check {one.value}", one, name=f"check {one.value}")
+        name = f"check {one.fields['name'].value if one.fields else one.value}"
+        yield here.point("check", name, one, name=name)
 
 
 def _ground(item: Item, spot: _Spot) -> Iterator[Point]:
@@ -131,12 +133,24 @@ def _rules(effect: str) -> Callable[[Item, _Spot], Iterator[Point]]:
 
 def _limits(item: Item, spot: _Spot) -> Iterator[Point]:
     for _, one, here in _each(item, spot):
-        for key in ("calls", "equal"):
-            if key in one.fields:
-                yield here.below(key).point(f"limits.{key}", f"limits.{key}: {one.fields[key].value}", one.fields[key])
-        if "sum" in one.fields:
-            edits = [Edit(here.below(key).steps) for key in _SUM if key in one.fields]
-            yield here.point("limits.sum", f"limits.sum of {one.fields['sum'].value}", one.fields["sum"], *edits)
+        window = has_unit(one.fields["per"]) if "per" in one.fields else False
+        kind = "window" if window else "limits"
+        counts = [key for key in ("calls", "equal", "sum") if key in one.fields]
+        for key in counts:
+            of = "of " if key == "sum" else ""
+            within = f" per {one.fields['per'].value}" if window else ""
+            own = [here.below(part).steps for part in (_SUM if key == "sum" else (key,)) if not (window and part == "per")]
+            yield here.below(key).point(
+                f"{kind}.{key}",
+                f"limits.{key} {of}{one.fields[key].value}{within}" if of else f"limits.{key}: {one.fields[key].value}{within}",
+                one.fields[key],
+                *map(Edit, own if len(counts) > 1 else [here.steps]),
+            )
+
+
+def _ceilings(item: Item, spot: _Spot) -> Iterator[Point]:
+    for key, below in item.fields.items():
+        yield spot.below(key).point("ceiling", f"ceilings.{key}: {below.value}", below, name=f"ceiling {key}")
 
 
 def _approve(item: Item, spot: _Spot) -> Iterator[Point]:
@@ -186,6 +200,7 @@ _ROWS: Mapping[str, Callable[[Item, _Spot], Iterator[Point]]] = {
     "require": _rules("require"),
     "refuse": _rules("refuse"),
     "limits": _limits,
+    "ceilings": _ceilings,
     "approve": _approve,
     "result": _result,
 }
