@@ -80,6 +80,17 @@ EDITS = {
         "{by: [self], when: {amount: {maximum: 50.0}},",
         set(),
     ),
+    "a window more": ("    timeout: 5s\n", "    timeout: 5s\n    limits: [{calls: 3, per: 24h}]\n", {N}),
+    "a window that only watches": (
+        "    timeout: 5s\n",
+        "    timeout: 5s\n    limits: [{calls: 3, per: 24h, enforce: shadow}]\n",
+        {C},
+    ),
+    "a window over all tools": ("limits:\n", "limits:\n  windows: [{calls: 9, per: 1h}]\n", {N}),
+    "a limit of a run only watches": ("calls: 20", "calls: {at_most: 20, enforce: shadow}", {W, C}),
+    "a lower ceiling": ("tools:\n", "ceilings: {open_approvals: 3}\ntools:\n", {N}),
+    "a higher ceiling": ("tools:\n", "ceilings: {arguments_bytes: 1000000}\ntools:\n", {W}),
+    "a lower ceiling of a tool": ("    timeout: 5s\n", "    timeout: 5s\n    ceilings: {arguments_bytes: 90}\n", {N}),
     "a remark": ("tools:\n", "# a remark\ntools:\n", set()),
 }
 RULE_EDITS = {

@@ -12,6 +12,7 @@ from guard.core.paths import Path
 from guard.core.rules import Binding, ResultRule, Source, SumLimit, Tool
 from guard.core.values import Json
 from guard.policy import Loaded
+from guard.review.budget_changes import ceiling_facts, shadow_facts, window_facts
 from guard.review.cells import place
 from guard.review.changes import Change, Direction, Fact, fact, loosened, most, permits, tightened, words
 from guard.review.evidence import (
@@ -70,12 +71,15 @@ def _facts(pair: Pair, old: Tool, new: Tool) -> Iterator[Fact]:
         schema_facts(old, new, written=("schema" in fields[0], "schema" in fields[1])),
         fact(loosened("coerce" in fields[0], "coerce" in fields[1]), "coerce", "coerce" in fields[0], "coerce" in fields[1]),
         _bindings(old, new),
-        fact(_checks(old, new), "checks", [check.name for check in old.checks], [check.name for check in new.checks]),
+        fact(_checks(old, new), "checks", _enforced(old), _enforced(new)),
+        shadow_facts(*([check.name for check in tool.checks if check.shadow] for tool in (old, new))),
         ground_facts(old, new),
         after_facts(old, new),
         resource_facts(old, new),
         rule_facts(old.rules, new.rules, fits),
         _limits(old, new),
+        window_facts(old.limits.windows, new.limits.windows, "limits:"),
+        ceiling_facts(old.ceilings, new.ceilings) if pair[0].policy.ceilings == pair[1].policy.ceilings else (),
         approval_facts(old.approval, new.approval, fits),
         _result(old.result, new.result),
         _running(old, new),
@@ -106,7 +110,11 @@ def _kind(old: Tool, new: Tool) -> Iterator[Fact]:
 
 
 def _checks(old: Tool, new: Tool) -> Direction | None:
-    return permits([check.name for check in new.checks], [check.name for check in old.checks])
+    return permits(_enforced(new), _enforced(old))
+
+
+def _enforced(tool: Tool) -> list[str]:
+    return [check.name for check in tool.checks if not check.shadow]
 
 
 def _bindings(old: Tool, new: Tool) -> Iterator[Fact]:
@@ -143,11 +151,16 @@ def _limits(old: Tool, new: Tool) -> Iterator[Fact]:
     for name in ("calls", "equal"):
         before, after = getattr(old.limits, name), getattr(new.limits, name)
         yield from fact(most(before, after), f"limits.{name}", before, after)
-    sums = [{str(limit.argument): limit for limit in tool.limits.sums} for tool in (old, new)]
+    for name in ("shadow_calls", "shadow_equal"):
+        before, after = getattr(old.limits, name), getattr(new.limits, name)
+        yield from fact(None if before == after else Direction.CHANGES, f"limits.{name}", before, after)
+    sums = [{str(limit.argument): limit for limit in tool.limits.sums if not limit.shadow} for tool in (old, new)]
     for name in sorted({*sums[0], *sums[1]}):
         one, other = sums[0].get(name), sums[1].get(name)
         yield from fact(_sum(one, other), f"limits.sum of {name}", _total(one), _total(other))
-    twice = any(len(tool.limits.sums) != len(found) for tool, found in zip((old, new), sums, strict=True))
+    twice = any(
+        sum(not one.shadow for one in tool.limits.sums) != len(found) for tool, found in zip((old, new), sums, strict=True)
+    )
     if twice and old.limits.sums != new.limits.sums:
         before, after = [words(list(map(_total, tool.limits.sums))) for tool in (old, new)]
         yield Fact(Direction.MAYBE, "limits.sum", before, after, "one argument has several sums")

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from guard.core.model import Session
 from guard.core.rules import Limits
 from guard.policy import Loaded
+from guard.review.budget_changes import ceiling_facts, in_force, shadow_facts, window_facts
 from guard.review.changes import Change, Direction, Fact, fact, most, permits, tightened, words
 
 Pair = tuple[Loaded, Loaded]
@@ -20,6 +21,8 @@ def whole_changes(pair: Pair) -> Iterator[Change]:
     old, new = pair[0].policy, pair[1].policy
     for one in _limits(old.limits, new.limits):
         yield _change("limits", one)
+    for one in ceiling_facts(old.ceilings, new.ceilings):
+        yield _change("ceilings", one)
     for one in _people(old.people, new.people):
         yield _change("people", one)
 
@@ -29,13 +32,16 @@ def _change(subject: str, one: Fact) -> Change:
 
 
 def _limits(old: Limits, new: Limits) -> Iterator[Fact]:
-    yield from fact(most(old.turn_calls, new.turn_calls), "turn.calls", old.turn_calls, new.turn_calls)
+    turns = [None if "turn.calls" in side.shadow else side.turn_calls for side in (old, new)]
+    yield from fact(most(turns[0], turns[1]), "turn.calls", turns[0], turns[1])
     yield from fact(tightened(old.whole_turn, new.whole_turn), "turn.whole", old.whole_turn, new.whole_turn)
     for table in ("run", "conversation"):
-        before, after = getattr(old, table), getattr(new, table)
+        before, after = in_force(old, table), in_force(new, table)
         for name in sorted({*before, *after}):
             one, other = before.get(name), after.get(name)
             yield from fact(most(one, other), f"{table}.{name}", one, other)
+    yield from window_facts(old.windows, new.windows, "windows:")
+    yield from shadow_facts([*old.shadow], [*new.shadow])
     costs = any("cost" in table for side in (old, new) for table in (side.run, side.conversation))
     for model in sorted({*old.prices, *new.prices}):
         one, other = old.prices.get(model), new.prices.get(model)
