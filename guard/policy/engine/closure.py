@@ -28,6 +28,10 @@ class Closure:
             self._links.setdefault(dom, {}).setdefault(sub, []).append(role)
         self._everywhere = self._links.get(ANYWHERE, {})
         self._known: dict[tuple[str, str], frozenset[str]] = {}
+        if sum(map(len, self._links.values())) <= MAX_KNOWN:  # while loading, so that the first decision finds it done
+            for dom, here in self._links.items():
+                for name in here:
+                    self.of(name, dom)
 
     def of(self, name: str, dom: str = ANYWHERE) -> frozenset[str]:
         """`name` itself and every role that it has in the domain."""
