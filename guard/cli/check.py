@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Iterable
-from importlib import metadata
 
 from guard.cli.permissions import Permissions, permissions
 from guard.cli.places import DEFAULT_POLICY, UsageError, policy_folder
@@ -23,7 +21,6 @@ EXAMPLES = """examples:
   guard check --json                 for a program: problems, warnings and tools
 
 Without the program's functions their parameters are unknown; `Guard.load` checks the policy against them as well."""
-FIRST_SAFE_SIMPLEEVAL = (1, 0, 8)
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -58,7 +55,6 @@ def run(arguments: argparse.Namespace) -> int:
         shadows = shadowed(loaded.policy)
     except PolicyError as error:
         problems, warnings = error.problems, error.warnings
-    warnings = (*warnings, *installation())
     if arguments.json:
         plain = {"problems": _plain(problems), "warnings": _plain(warnings), "tools": tools, "shadows": shadows}
         print(json_text({"ok": not problems, **plain}))
@@ -131,34 +127,3 @@ def _summary(tool: Tool, known: Permissions) -> JsonObject:
 def _rule(rule: ApprovalRule) -> str:
     who = _join([*(["the requester"] if rule.self_ else []), *rule.by]) or "nobody is asked"
     return who if rule.when is None else f"{who} (on a condition)"
-
-
-# -- the installation --------------------------------------------------------------------------------------------------
-
-
-def installation() -> tuple[Problem, ...]:
-    """Warnings about what is installed beside the guard."""
-    found = []
-    if _installed("casbin") and _installed("pycasbin"):
-        message = "casbin and pycasbin are both installed and write over each other's files"
-        found.append(_warning(message, "pip uninstall casbin pycasbin, then pip install pycasbin"))
-    evaluator = _installed("simpleeval")
-    if evaluator is not None and _numbers(evaluator) < FIRST_SAFE_SIMPLEEVAL:
-        message = f"simpleeval {evaluator} lets an expression in a matcher reach Python modules"
-        found.append(_warning(message, "pip install 'simpleeval>=1.0.8'"))
-    return tuple(found)
-
-
-def _warning(message: str, cure: str) -> Problem:
-    return Problem(file="installed packages", message=message, cure=cure, warning=True)
-
-
-def _installed(distribution: str) -> str | None:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])

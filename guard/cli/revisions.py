@@ -19,8 +19,8 @@ from pathlib import Path, PurePosixPath
 from guard.cli.places import UsageError, policy_folder
 from guard.cli.show import spell
 from guard.policy import Loaded, load_policy
-from guard.policy.casbin_rules import model_text
 from guard.policy.problems import Problems
+from guard.policy.rule_shape import model_text
 from guard.policy.source import read_folder
 
 GIT = "git:"

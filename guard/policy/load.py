@@ -18,15 +18,16 @@ from guard.core.values import digest
 from guard.errors import PolicyError, Problem
 from guard.policy import language
 from guard.policy.approvals import check_role
-from guard.policy.casbin_rules import authorizer
 from guard.policy.ceilings import ceilings
 from guard.policy.checks import CheckFunction
 from guard.policy.effects import check_compensations
 from guard.policy.hints import warn_unseen
 from guard.policy.limits import limits
 from guard.policy.problems import Problems, meant, squash
+from guard.policy.publish import authorizer
 from guard.policy.rule_files import Grant, Rule, RuleBook, read_rules
 from guard.policy.rule_names import warn_names
+from guard.policy.rule_shape import Shape, shape_of
 from guard.policy.source import File, Item, is_rules, is_yaml
 from guard.policy.tools import Declared, Entry, compile_tool
 from guard.policy.written import Written, collect, read_policy, tops
@@ -81,8 +82,9 @@ def compile_policy(
     spot = Item(next((file.name for file in files if is_yaml(file.name)), written.place), None)
     whole = limits(tops(documents, "limits"), tops(documents, "prices"), spot, problems)
     people = _people(collect(documents, "people", problems), problems)
-    book = _rules(files, entries, tools, people, problems)
-    judge = authorizer(files, list(book.rules), list(book.grants), book.roles, problems)
+    shape = shape_of(files, problems)
+    book = _rules(files, entries, tools, people, shape, problems)
+    judge = authorizer(shape, book, problems)
     _warn(entries, tools, list(book.rules), list(book.grants), unlisted, spot, problems)
     warn_unseen(entries, tools, problems)
     if problems.errors or judge is None:
@@ -183,15 +185,16 @@ def _rules(
     entries: Mapping[str, Item],
     tools: Mapping[str, Tool],
     people: Mapping[str, Session],
+    shape: Shape | None,
     problems: Problems,
 ) -> RuleBook:
     """The rules that the YAML means and those of the CSV files, the role graph, and every name that is certainly a role."""
     written = _written(entries, tools, problems)
-    book = read_rules([file for file in files if is_rules(file.name)], frozenset(entries), problems)
+    book = read_rules([file for file in files if is_rules(file.name)], frozenset(entries), problems, shape)
     roles = {rule.sub for rule in written} - {"*"}
     warn_names(book, roles, people, problems)
     roles |= book.roles | {role for one in people.values() for role in one.roles}
-    return RuleBook({**written, **book.rules}, book.grants, roles)
+    return RuleBook({**written, **book.rules}, book.grants, roles, book.groups)
 
 
 def _written(entries: Mapping[str, Item], tools: Mapping[str, Tool], problems: Problems) -> dict[Rule, Item]:

@@ -27,7 +27,7 @@ class Dice:
 
     def __init__(self, folder: Path, name: str, *, kill: float, sleep: float) -> None:
         self.folder, self._kill, self._sleep = folder, kill, sleep
-        self.random = Random(name)  # noqa: S311 - no secret
+        self.random = Random(name)
         self.deaf_until = 0.0
 
     def seam(self, name: str) -> None:
