@@ -10,4 +10,14 @@ from guard.runner.guard import AsyncGuard, Guard
 from guard.runner.reload import PolicyState, Reloaded
 from guard.runner.turn import Turn
 
-__all__ = ["Approvals", "AsyncApprovals", "AsyncConversation", "AsyncGuard", "Conversation", "Guard", "PolicyState", "Reloaded", "Turn"]
+__all__ = [
+    "Approvals",
+    "AsyncApprovals",
+    "AsyncConversation",
+    "AsyncGuard",
+    "Conversation",
+    "Guard",
+    "PolicyState",
+    "Reloaded",
+    "Turn",
+]
