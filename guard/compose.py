@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from guard.policy import Declared, Loaded
     from guard.policy.database import Database
     from guard.policy.reading import Reading
+    from guard.policy.source import File
 
 Clock: TypeAlias = Callable[[], float]
 Checks: TypeAlias = Mapping[str, Callable[[JsonObject], str | None]]
@@ -40,10 +41,20 @@ class PolicyWarning(UserWarning):
     """Something in a policy folder that is permitted and probably not meant."""
 
 
-Verify: TypeAlias = "Callable[[Loaded, str], Sequence[Problem]]"
-"""What a policy must pass before it is published: it is given the policy and its folder, and gives what is wrong."""
+Verify: TypeAlias = "Callable[[Loaded, Sequence[File]], Sequence[Problem]]"
+"""What a policy must pass before it is published: it is given the policy and the files of its cases, and gives what is wrong."""
 
-VERIFY: tuple[Verify, ...] = ()
+
+def _cases(loaded: Loaded, files: Sequence[File]) -> Sequence[Problem]:
+    """Play the folder's own cases, where it has some."""
+    if not files:
+        return ()
+    from guard.review.suite import verify  # noqa: PLC0415 - only where there are cases
+
+    return verify(loaded, files)
+
+
+VERIFY: tuple[Verify, ...] = (_cases,)
 
 
 class Options(TypedDict, total=False):
@@ -188,7 +199,7 @@ class Plan:
         loaded = load_reading(reading, declared(self.tools), checks=self.checks, probes=self.probes)
         problems = self._misfits(loaded.names)
         for verify in (VERIFY if self.verify is None else self.verify) if not problems else ():
-            problems += verify(loaded, reading.place)
+            problems += verify(loaded, reading.cases)
         if problems:
             raise PolicyError(problems, loaded.warnings)
         tools = {name: self.tools[registered] for name, registered in loaded.names.items()}

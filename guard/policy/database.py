@@ -1,7 +1,7 @@
 """Database: Casbin rules that an adapter brings from elsewhere, one row a line, so that they are read as loudly as a CSV file.
 
 The adapter is only ever asked with a scratch model that takes every line, also those that Casbin would drop without a word; a policy in force
-never sees it. May not judge a line beyond what keeps rows apart. Comes before reading and load; used by compose.
+never sees it. May not judge a line beyond what keeps rows apart. Comes after reading and before load; used by compose.
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ from concurrent.futures import Future
 from typing import Any, Protocol
 
 from guard.errors import GuardError, PolicyError, Problem
+from guard.policy.reading import ROWS
 from guard.policy.source import File
-
-NAME = "database"
-"""Where a problem with a row stands: `database:N`, the Nth row that the adapter gave."""
 
 _CURE = "see that the database can be reached and that its table is there; the log has the error"
 
@@ -50,7 +48,7 @@ class Database:
             self._await(answer)
         problems: list[Problem] = []
         lines = [_line(cells, number, problems) for number, cells in enumerate(model.rows, start=1)]
-        return File(NAME, "\n".join(lines).encode("utf-8", "surrogatepass")), tuple(problems)
+        return File(ROWS, "\n".join(lines).encode("utf-8", "surrogatepass")), tuple(problems)
 
     def _await(self, answer: Any) -> None:
         """In a thread of its own, since the caller may be inside another loop."""
@@ -83,7 +81,7 @@ async def _gone_through(answer: Any) -> None:
 
 def unreadable(error: Exception) -> PolicyError:
     """That the adapter failed, without its text, which may hold a password."""
-    return PolicyError([Problem(file=NAME, message=f"the rules could not be read: {type(error).__name__}", cure=_CURE)])
+    return PolicyError([Problem(file=ROWS, message=f"the rules could not be read: {type(error).__name__}", cure=_CURE)])
 
 
 def _line(cells: tuple[str, ...], number: int, problems: list[Problem]) -> str:
@@ -93,7 +91,7 @@ def _line(cells: tuple[str, ...], number: int, problems: list[Problem]) -> str:
         return ", ".join(cells)
     shown = ", ".join(map(repr, cells))
     problems.append(
-        Problem(file=NAME, line=number, message=f"{shown} is no rule", cure="one name in each column, without commas")
+        Problem(file=ROWS, line=number, message=f"{shown} is no rule", cure="one name in each column, without commas")
     )
     return ""
 

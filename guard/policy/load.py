@@ -24,7 +24,7 @@ from guard.policy.effects import check_compensations
 from guard.policy.hints import warn_unseen
 from guard.policy.limits import limits
 from guard.policy.problems import Problems, meant, squash
-from guard.policy.reading import Place, Reading, read_place
+from guard.policy.reading import ROWS, Place, Reading, read_place
 from guard.policy.rule_files import Grant, Rule, RuleBook, read_rules
 from guard.policy.rule_names import warn_names
 from guard.policy.source import File, Item, is_rules, is_yaml
@@ -90,7 +90,7 @@ def compile_policy(
 
     Raises PolicyError where `problems` holds a mistake by the end.
     """
-    files, documents = written.files, written.documents
+    files, documents = (*written.files, *([rows] if rows else ())), written.documents
     entries = collect(documents, "tools", problems)
     names, unlisted = _match(entries, declared, problems)
     bounds = ceilings(tops(documents, "ceilings"), problems)
@@ -99,15 +99,14 @@ def compile_policy(
     spot = Item(next((file.name for file in files if is_yaml(file.name)), written.place), None)
     whole = limits(tops(documents, "limits"), tops(documents, "prices"), spot, problems)
     people = _people(collect(documents, "people", problems), problems)
-    lines = [*(file for file in files if is_rules(file.name)), *([rows] if rows else [])]
-    book = _rules(lines, entries, tools, people, problems)
+    book = _rules(files, entries, tools, people, problems)
     judge = authorizer(files, list(book.rules), list(book.grants), book.roles, problems)
     _warn(entries, tools, list(book.rules), list(book.grants), unlisted, spot, problems)
     warn_unseen(entries, tools, problems)
     if problems.errors or judge is None:
         raise PolicyError(_sorted(problems.errors), _sorted(problems.warnings))
     policy = Policy(
-        version=_version([*files, *([rows] if rows else [])], tools),
+        version=_version(files, tools),
         tools=MappingProxyType(tools),
         authorizer=judge,
         limits=whole,
@@ -206,7 +205,7 @@ def _rules(
 ) -> RuleBook:
     """The rules that the YAML means and those of the CSV files, the role graph, and every name that is certainly a role."""
     written = _written(entries, tools, problems)
-    book = read_rules(files, frozenset(entries), problems)
+    book = read_rules([file for file in files if is_rules(file.name) or file.name == ROWS], frozenset(entries), problems)
     roles = {rule.sub for rule in written} - {"*"}
     warn_names(book, roles, people, problems)
     roles |= book.roles | {role for one in people.values() for role in one.roles}

@@ -10,14 +10,15 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TypeAlias
 
 from guard.errors import Problem
 from guard.policy.problems import Problems
-from guard.policy.source import File, is_yaml, read_folder
+from guard.policy.source import File, read_case_files, read_folder
 
 Place: TypeAlias = str | os.PathLike[str]
+ROWS = "database"
+"""The name of the rules of a database: a problem with a row stands at `database:N`. No file of a folder is called so."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,20 +52,12 @@ def read_place(place: Place, rows: File | None = None, problems: Sequence[Proble
     """Read the folder. What is wrong is kept with it and told when it is compiled."""
     found = Problems()
     files = read_folder(place, found)
+    cases = read_case_files(place, found)
     return Reading(
         place=str(place),
         files=tuple(files),
-        cases=_cases(Path(place)),
+        cases=tuple(cases),
         rows=rows,
         errors=(*found.errors, *problems),
         warnings=tuple(found.warnings),
     )
-
-
-def _cases(folder: Path) -> tuple[File, ...]:
-    """The files that hold the folder's own cases: whoever mends one of them wants the policy tried again."""
-    try:
-        named = sorted(entry for entry in folder.iterdir() if entry.name.startswith("cases") and is_yaml(entry.name))
-        return tuple(File(entry.name, entry.read_bytes()) for entry in named)
-    except OSError:
-        return ()  # the runner of the cases says what is wrong with them
