@@ -124,7 +124,7 @@ def _loaded(folder: Folder, tools: Any, store: str, options: Options, *, awaits:
     reading = plan.read(ask=True)
     built = plan.build(reading)
     for problem in built.warnings:
-        warnings.warn(str(problem), PolicyWarning, stacklevel=4)
+        warnings.warn(str(problem), PolicyWarning, stacklevel=3)
     kept = runner.Origin(
         source=plan, mark=reading.mark, every=every, stale_after=options.get("stale_after"), signal=options.get("signal")
     )

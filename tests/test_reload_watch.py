@@ -110,7 +110,7 @@ def test_a_folder_that_is_gone_for_a_while_is_no_crash(folder: Path) -> None:
 def test_a_folder_that_is_being_written_is_not_loaded(folder: Path) -> None:
     """Contents count only when two looks agree: texts that change between any two looks never come into force."""
     with load(folder, watch=0.05) as guard:
-        for number in range(150):
+        for number in range(60):
             write(folder, CLOSED + f"# {number}\n")
             assert asks(guard) == ("done", None)
             time.sleep(0.005)

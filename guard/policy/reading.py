@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TypeAlias
 
 from guard.errors import Problem
@@ -31,6 +32,7 @@ class Reading:
     rows: File | None = None
     errors: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    written: tuple[object, ...] = ()  # when each file was written, as the file system says
 
     @cached_property
     def mark(self) -> str:
@@ -40,6 +42,11 @@ class Reading:
             _add(told, file.name.encode("utf-8", "surrogateescape"), file.data)
         _add(told, *(str(one).encode("utf-8", "backslashreplace") for one in (*self.errors, *self.warnings)))
         return told.hexdigest()
+
+    @property
+    def stamp(self) -> tuple[object, ...]:
+        """The same where nobody wrote between two looks: a file that is cut off at both may have been whole between them."""
+        return (self.mark, self.written)
 
 
 def _add(told: hashlib._Hash, *parts: bytes) -> None:
@@ -55,9 +62,18 @@ def read_place(place: Place, rows: File | None = None, problems: Sequence[Proble
     cases = read_case_files(place, found)
     return Reading(
         place=str(place),
+        written=tuple(_written(Path(place, file.name)) for file in (*files, *cases)),
         files=tuple(files),
         cases=tuple(cases),
         rows=rows,
         errors=(*found.errors, *problems),
         warnings=tuple(found.warnings),
     )
+
+
+def _written(path: Path) -> object:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_ino, found.st_size)

@@ -69,6 +69,10 @@ class Reading(Protocol):
     def mark(self) -> str:
         """The same for the same contents."""
 
+    @property
+    def stamp(self) -> object:
+        """The same for the same contents where nobody has written meanwhile."""
+
 
 class Source(Protocol):
     """Where policies come from."""
@@ -146,7 +150,7 @@ class Reloader:
             for _ in range(_READINGS if reading.mark != self.current.mark else 0):
                 time.sleep(_PAUSE)
                 before, reading = reading, source.read(ask=False)
-                if before.mark == reading.mark:
+                if before.stamp == reading.stamp:
                     return self.load(reading)
             if reading.mark == self.current.mark:
                 return self.load(reading)

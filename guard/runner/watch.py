@@ -30,7 +30,7 @@ class Watch:
     def __init__(self, reloader: Reloader, *, every: float, signal: Any = None) -> None:
         self._reloader, self._every, self._signal = reloader, every, signal
         self._stopped = False
-        self._seen: str | None = None  # what the last look found, where it was not what is in force
+        self._seen: object = None  # what the last look found, where it was not what is in force
         self._broken: str | None = None  # what could not be loaded
         self._retry, self._pause = 0.0, every
         self._asked = elapsed()
@@ -95,8 +95,8 @@ class Watch:
                 self._pause = self._every
                 reloader.found()
                 return self._every
-            if reading.mark != self._seen:
-                self._seen = reading.mark
+            if reading.stamp != self._seen:
+                self._seen = reading.stamp
                 return min(SETTLE, self._every)
             if reading.mark == self._broken and elapsed() < self._retry:
                 return self._every
