@@ -74,7 +74,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "stores": (*BOUNDARY, "errors", "stores"),
     "wires": ("core.values", "core.rules", "core.model", "errors", "wires"),
     "runner": ("core", "errors", "tools", "wires", "runner"),
-    "compose": ("core", "errors", "policy", "stores", "redactors", "tools", "runner"),
+    "compose": ("core", "errors", "policy", "stores", "redactors", "tools", "runner", "review"),  # review: the cases of a folder
     "integrations": ("core.values", "core.model", "errors", "runner", "wires", "integrations"),
     "review": (
         "core",

@@ -171,7 +171,7 @@ class World:
         tools = {name: TOOLS[colour][name] for name in self.policy.tools}
         self.guard: Any = kind(policy=self.policy, store=self.store, tools=tools, redactor=REDACTOR)
         hands = Tracing(store=self.store, tools=tools, redactor=self.guard.redactor, loaders={"thing": thing})
-        self.guard.hands = hands.note(self.trace)
+        self.guard.reloader.current = replace(self.guard.in_force, hands=hands.note(self.trace))
         self.chat: Any = self.guard.open(session, wire=wire, conversation=conversation, held=held)
         self.messages: list[JsonObject] = [{"role": "user", "content": "hello"}]
         self.turns: list[Turn] = []

@@ -6,7 +6,6 @@ this package; the host gets here through `guard.policy.load_policy`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -25,12 +24,13 @@ from guard.policy.hints import warn_unseen
 from guard.policy.limits import limits
 from guard.policy.problems import Problems, meant, squash
 from guard.policy.publish import authorizer
+from guard.policy.reading import ROWS, Place, Reading, read_place
 from guard.policy.rule_files import Grant, Rule, RuleBook, read_rules
 from guard.policy.rule_names import warn_names
 from guard.policy.rule_shape import Shape, shape_of
 from guard.policy.source import File, Item, is_rules, is_yaml
 from guard.policy.tools import Declared, Entry, compile_tool
-from guard.policy.written import Written, collect, read_policy, tops
+from guard.policy.written import Written, as_written, collect, tops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Loaded:
 
 
 def load_policy(
-    folder: str | os.PathLike[str],
+    folder: Place,
     declared: Sequence[Declared] | None = None,
     *,
     checks: Mapping[str, CheckFunction] = MappingProxyType({}),
@@ -60,8 +60,22 @@ def load_policy(
 
     Raises PolicyError with every problem found.
     """
+    return load_reading(read_place(folder), declared, checks=checks, probes=probes)
+
+
+def load_reading(
+    reading: Reading,
+    declared: Sequence[Declared] | None = None,
+    *,
+    checks: Mapping[str, CheckFunction] = MappingProxyType({}),
+    probes: Collection[str] = (),
+) -> Loaded:
+    """Compile exactly what was read; see `load_policy`."""
     problems = Problems()
-    return compile_policy(read_policy(folder, problems), declared, problems, checks=checks, probes=probes)
+    problems.errors += reading.errors
+    problems.warnings += reading.warnings
+    written = as_written(reading.place, reading.files, problems)
+    return compile_policy(written, declared, problems, checks=checks, probes=probes, rows=reading.rows)
 
 
 def compile_policy(
@@ -71,9 +85,13 @@ def compile_policy(
     *,
     checks: Mapping[str, CheckFunction] = MappingProxyType({}),
     probes: Collection[str] = (),
+    rows: File | None = None,
 ) -> Loaded:
-    """Compile what is written; see `load_policy`. Raises PolicyError where `problems` holds a mistake by the end."""
-    files, documents = written.files, written.documents
+    """Compile what is written, and rules from elsewhere (`rows`); see `load_policy`.
+
+    Raises PolicyError where `problems` holds a mistake by the end.
+    """
+    files, documents = (*written.files, *([rows] if rows else ())), written.documents
     entries = collect(documents, "tools", problems)
     names, unlisted = _match(entries, declared, problems)
     bounds = ceilings(tops(documents, "ceilings"), problems)
@@ -190,7 +208,8 @@ def _rules(
 ) -> RuleBook:
     """The rules that the YAML means and those of the CSV files, the role graph, and every name that is certainly a role."""
     written = _written(entries, tools, problems)
-    book = read_rules([file for file in files if is_rules(file.name)], frozenset(entries), problems, shape)
+    rows = [file for file in files if is_rules(file.name) or file.name == ROWS]
+    book = read_rules(rows, frozenset(entries), problems, shape)
     roles = {rule.sub for rule in written} - {"*"}
     warn_names(book, roles, people, problems)
     roles |= book.roles | {role for one in people.values() for role in one.roles}

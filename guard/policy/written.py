@@ -26,8 +26,12 @@ class Written:
 
 def read_policy(folder: str | os.PathLike[str], problems: Problems) -> Written:
     """Read the folder's files; what is wrong with them is told to `problems`."""
-    files = read_folder(folder, problems)
-    return Written(place=str(folder), files=tuple(files), documents=tuple(_documents(files, problems)))
+    return as_written(str(folder), read_folder(folder, problems), problems)
+
+
+def as_written(place: str, files: Sequence[File], problems: Problems) -> Written:
+    """Files that were read before, with their documents."""
+    return Written(place=place, files=tuple(files), documents=tuple(_documents(files, problems)))
 
 
 def _documents(files: Sequence[File], problems: Problems) -> list[Item]:

@@ -14,15 +14,19 @@ from guard.core.model import Session
 from guard.core.values import Json
 from guard.policy import Loaded, language
 from guard.policy.problems import Problems, meant
-from guard.policy.source import Item, read_case_files, read_yaml
+from guard.policy.source import File, Item, read_case_files, read_yaml
 from guard.review.calls import Around, place, proposals, usage
 from guard.review.cases import START, Case, Step
 from guard.review.keys import MOST_CALLS, fields, moment, seconds, times
 
 
-def read_cases(folder: str | os.PathLike[str], loaded: Loaded, problems: Problems) -> list[Case]:
-    """Every case of the folder, in the order of the files. Mistakes are told to `problems`; what is given back then is not to be played."""
-    documents = [read_yaml(file, problems) for file in read_case_files(folder, problems)]
+def read_cases(folder: str | os.PathLike[str] | Sequence[File], loaded: Loaded, problems: Problems) -> list[Case]:
+    """Every case of the folder, or of files that were read before, in the order of the files.
+
+    Mistakes are told to `problems`; what is given back then is not to be played.
+    """
+    files = read_case_files(folder, problems) if isinstance(folder, str | os.PathLike) else folder
+    documents = [read_yaml(file, problems) for file in files]
     tops = [fields(document, "cases_file", problems) for document in documents if document is not None]
     people = loaded.policy.people
     around = Around(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from guard.errors import Problem
 from guard.policy import Loaded
 from guard.policy.problems import Problems
+from guard.policy.source import File
 from guard.review.cases import Case, Place
 from guard.review.judging import differences
 from guard.review.reading import read_cases
@@ -63,8 +64,11 @@ def judge_all(loaded: Loaded, cases: Sequence[Case]) -> list[Result]:
     return [judge(world, case) for case in cases]
 
 
-def verify(loaded: Loaded, folder: str | os.PathLike[str]) -> list[Problem]:
-    """Every reason why the folder's own cases do not pass with the loaded policy: mistakes in the files of cases, else what went otherwise."""
+def verify(loaded: Loaded, folder: str | os.PathLike[str] | Sequence[File]) -> list[Problem]:
+    """Every reason why the folder's own cases do not pass with the loaded policy: mistakes in the files of cases, else what went otherwise.
+
+    Files that were read before may be given in place of the folder.
+    """
     problems = Problems()
     cases = read_cases(folder, loaded, problems)
     if problems.errors:

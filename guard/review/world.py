@@ -169,7 +169,7 @@ class _Stage:
         tools = {name: stand_in(name, self._run) for name in self.policy.tools}
         self.hands = ScriptedHands(store=store, tools=tools, redactor=self.guard.redactor, script=Script())
         self._know(self.case.facts)
-        self.guard.hands = self.hands
+        self.guard.reloader.current = replace(self.guard.in_force, hands=self.hands)
 
     def _run(self, arguments: JsonObject, key: str) -> object:
         return self.hands.run(arguments, key)
