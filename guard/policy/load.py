@@ -87,10 +87,7 @@ def compile_policy(
     probes: Collection[str] = (),
     rows: File | None = None,
 ) -> Loaded:
-    """Compile what is written, and rules from elsewhere (`rows`); see `load_policy`.
-
-    Raises PolicyError where `problems` holds a mistake by the end.
-    """
+    """Compile what is written, and rules from elsewhere (`rows`). Raises PolicyError where `problems` holds a mistake by the end."""
     files, documents = (*written.files, *([rows] if rows else ())), written.documents
     entries = collect(documents, "tools", problems)
     names, unlisted = _match(entries, declared, problems)
