@@ -101,7 +101,6 @@ def compile_policy(
     book = _rules(files, entries, tools, people, shape, problems)
     judge = authorizer(shape, book, problems)
     _warn(entries, tools, list(book.rules), list(book.grants), unlisted, spot, problems)
-    warn_unseen(entries, tools, problems)
     if problems.errors or judge is None:
         raise PolicyError(_sorted(problems.errors), _sorted(problems.warnings))
     policy = Policy(
@@ -256,6 +255,7 @@ def _warn(
     problems: Problems,
 ) -> None:
     """What is allowed but probably not meant."""
+    warn_unseen(entries, tools, problems)
     for name in sorted(unlisted):
         problems.warn(spot, f"the registered tool {name} has no entry: every call of it is refused", "write one")
     allows = [rule for rule in rules if rule.act == "call" and rule.eft == "allow"]
