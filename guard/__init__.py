@@ -26,7 +26,7 @@ from guard.errors import (
     ToolError,
     WireError,
 )
-from guard.runner import AsyncConversation, Conversation, Turn
+from guard.runner import AsyncConversation, Conversation, PolicyState, Reloaded, Turn
 from guard.tools import Registry, tool
 
 __all__ = [
@@ -42,10 +42,12 @@ __all__ = [
     "Outcome",
     "OutcomeUnknownError",
     "PolicyError",
+    "PolicyState",
     "PolicyWarning",
     "Problem",
     "Reason",
     "Registry",
+    "Reloaded",
     "Session",
     "StoreError",
     "ToolCall",

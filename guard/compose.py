@@ -8,84 +8,215 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
-from guard.core.ports import Policy
 from guard.core.values import JsonObject
 from guard.errors import GuardError, PolicyError, Problem
 from guard.redactors import REDACTOR
 from guard.runner import guard as runner
+from guard.runner.reload import Built
 from guard.runner.report import failure
 from guard.runner.threads import within
 from guard.stores import open_store
 from guard.tools import RegisteredTool, registry
 
 if TYPE_CHECKING:
-    from guard.policy import Declared
+    from guard.policy import Declared, Loaded
+    from guard.policy.database import Database
+    from guard.policy.reading import Reading
+    from guard.policy.source import File
 
 Clock: TypeAlias = Callable[[], float]
 Checks: TypeAlias = Mapping[str, Callable[[JsonObject], str | None]]
 Probes: TypeAlias = Mapping[str, Callable[[str], Any]]
+Folder: TypeAlias = str | os.PathLike[str]
 DEFAULT_STORE = "sqlite:///guard.db"
+_LOOK = 1.0  # seconds between two looks at a policy folder
 
 
 class PolicyWarning(UserWarning):
     """Something in a policy folder that is permitted and probably not meant."""
 
 
+Verify: TypeAlias = "Callable[[Loaded, Sequence[File]], Sequence[Problem]]"
+"""What a policy must pass before it is published: it is given the policy and the files of its cases, and gives what is wrong."""
+
+
+def _cases(loaded: Loaded, files: Sequence[File]) -> Sequence[Problem]:
+    """Play the folder's own cases, where it has some."""
+    if not files:
+        return ()
+    from guard.review.suite import verify  # noqa: PLC0415 - only where there are cases
+
+    return verify(loaded, files)
+
+
+VERIFY: tuple[Verify, ...] = (_cases,)
+
+
+class Options(TypedDict, total=False):
+    """What `load` may be told besides; see `Guard.load`."""
+
+    checks: Checks | None
+    probes: Probes | None
+    clock: Clock | None
+    patience: float | None
+    watch: bool | float
+    stale_after: float | None
+    rules: Any
+    signal: Any
+
+
 class Guard(runner.Guard):
     """The guard for plain callers: `Guard.load("policies/", tools=[…])`."""
 
     @classmethod
-    def load(
-        cls,
-        folder: str | os.PathLike[str],
-        *,
-        tools: Any,
-        store: str = DEFAULT_STORE,
-        checks: Checks | None = None,
-        probes: Probes | None = None,
-        clock: Clock | None = None,
-        patience: float | None = None,
-    ) -> Guard:
+    def load(cls, folder: Folder, *, tools: Any, store: str = DEFAULT_STORE, **options: Unpack[Options]) -> Guard:
         """Read and compile a policy folder, register the tools, open the store.
 
-        `tools` are plain functions, a mapping of names to callables, or a registry. `checks` are named checks that the policy may use.
-        `probes` say for tools with `effect: probe` what became of the act with a key: None or False (nothing), True or its result.
-        `patience` is how many seconds a check or a loader of facts may take before the call is refused; without it they run inline. Raises
-        PolicyError with every problem at once, StoreError when the store cannot be opened.
+        `tools` are plain functions, a mapping of names to callables, or a registry. Further options:
+
+        - `checks`: named checks that the policy may use.
+        - `probes`: for tools with `effect: probe` what became of the act with a key: None or False (nothing), True or its result.
+        - `patience`: how many seconds a check or a loader of facts may take before the call is refused; without it they run inline.
+        - `clock`: the store's clock, for tests.
+        - `watch`: True, or seconds between two looks at the folder: a changed policy is loaded by itself until `close()`.
+        - `stale_after`: seconds after which a policy that was not found to be the right one any more refuses every call.
+        - `rules`: a Casbin adapter that brings further rules; `signal`: a Casbin watcher that says when they changed.
+
+        Raises PolicyError with every problem at once, StoreError when the store cannot be opened.
         """
-        policy, registered = _compiled(folder, tools, _patient(checks or {}, patience), probes or {})
-        opened = open_store(store, clock=clock)
-        return cls(policy=policy, store=opened, tools=registered, redactor=REDACTOR, patience=patience, probes=probes)
+        return cls(**_loaded(folder, tools, store, options, awaits=False))
 
 
 class AsyncGuard(runner.AsyncGuard):
     """The guard for asyncio callers: `AsyncGuard.load("policies/", tools=[…])`."""
 
     @classmethod
-    def load(
-        cls,
-        folder: str | os.PathLike[str],
-        *,
-        tools: Any,
-        store: str = DEFAULT_STORE,
-        checks: Checks | None = None,
-        probes: Probes | None = None,
-        clock: Clock | None = None,
-        patience: float | None = None,
-    ) -> AsyncGuard:
+    def load(cls, folder: Folder, *, tools: Any, store: str = DEFAULT_STORE, **options: Unpack[Options]) -> AsyncGuard:
         """See `Guard.load`. Returns at once and may be awaited too."""
-        policy, registered = _compiled(folder, tools, _patient(checks or {}, patience), probes or {})
-        opened = open_store(store, clock=clock)
-        return cls(policy=policy, store=opened, tools=registered, redactor=REDACTOR, patience=patience, probes=probes)
+        return cls(**_loaded(folder, tools, store, options, awaits=True))
 
     def __await__(self) -> Generator[None, None, AsyncGuard]:
         """Give the guard itself: `load` may be awaited or not."""
         yield from ()
         return self
+
+
+def _loaded(folder: Folder, tools: Any, store: str, options: Options, *, awaits: bool) -> dict[str, Any]:
+    """What the guard is made of."""
+    unknown = sorted(options.keys() - Options.__annotations__.keys())
+    if unknown:
+        raise TypeError(f"load() got an unexpected keyword argument {unknown[0]!r}")
+    patience, probes = options.get("patience"), options.get("probes") or {}
+    origin, every = options.get("rules"), _every(options)
+    plan = Plan(
+        folder=os.fspath(folder),
+        tools=registry(tools),
+        checks=_patient(options.get("checks") or {}, patience),
+        probes=probes,
+        rules=None if origin is None else _database(origin),
+        awaits=awaits,
+    )
+    reading = plan.read(ask=True)
+    built = plan.build(reading)
+    for problem in built.warnings:
+        warnings.warn(str(problem), PolicyWarning, stacklevel=3)
+    kept = runner.Origin(
+        source=plan, mark=reading.mark, every=every, stale_after=options.get("stale_after"), signal=options.get("signal")
+    )
+    return {
+        "policy": built.policy,
+        "store": open_store(store, clock=options.get("clock")),
+        "tools": built.tools,
+        "redactor": REDACTOR,
+        "patience": patience,
+        "probes": probes,
+        "origin": kept,
+    }
+
+
+def _every(options: Options) -> float | None:
+    """Seconds between two looks; None where nobody looks. Raises GuardError for what cannot work."""
+    watch, signal = options.get("watch", False), options.get("signal")
+    if signal is not None and not callable(getattr(signal, "set_update_callback", None)):
+        raise GuardError("signal= takes a Casbin watcher: an object with set_update_callback(function)")
+    if isinstance(watch, bool):
+        if not watch and signal is not None:
+            raise GuardError("signal= says when to look, and nobody looks: add watch=True")
+        return _LOOK if watch else None
+    if not watch > 0:
+        raise GuardError("watch= takes True, or seconds above 0 between two looks")
+    return float(watch)
+
+
+def _database(adapter: Any) -> Database:
+    from guard.policy.database import Database  # noqa: PLC0415 - only where there is one
+
+    return Database(adapter)
+
+
+@dataclass(kw_only=True)
+class Plan:
+    """How a policy is made, each time anew: from these places, for these registered tools."""
+
+    folder: str
+    tools: Mapping[str, RegisteredTool]
+    checks: Checks
+    probes: Probes
+    rules: Database | None = None
+    awaits: bool = False
+    verify: Sequence[Verify] | None = None
+    rows: tuple[Any, Sequence[Problem]] | None = None  # what the database said last
+
+    def read(self, *, ask: bool) -> Reading:
+        """Everything that the policy is made of, as it is now. Raises PolicyError where the database cannot be asked."""
+        from guard.policy.reading import read_place  # noqa: PLC0415 - with the first policy, so that importing guard stays cheap
+
+        if self.rules is None:
+            return read_place(self.folder)
+        if ask or self.rows is None:
+            self.rows = None
+            self.rows = self._asked(self.rules)
+        return read_place(self.folder, *self.rows)
+
+    def _asked(self, rules: Database) -> tuple[Any, Sequence[Problem]]:
+        from guard.policy.database import unreadable  # noqa: PLC0415 - only where there is one
+
+        try:
+            return rules.read()
+        except Exception as error:  # noqa: BLE001 - a foreign adapter may raise anything
+            failure("the adapter of the rules", error, REDACTOR)
+            raise unreadable(error) from None
+
+    def build(self, reading: Any) -> Built:
+        """Compile, check and verify what was read. Raises PolicyError."""
+        from guard.policy.load import load_reading  # noqa: PLC0415 - as above
+
+        loaded = load_reading(reading, declared(self.tools), checks=self.checks, probes=self.probes)
+        problems = self._misfits(loaded.names)
+        for verify in (VERIFY if self.verify is None else self.verify) if not problems else ():
+            problems += verify(loaded, reading.cases)
+        if problems:
+            raise PolicyError(problems, loaded.warnings)
+        tools = {name: self.tools[registered] for name, registered in loaded.names.items()}
+        return Built(policy=loaded.policy, tools=tools, warnings=loaded.warnings)
+
+    def _misfits(self, names: Mapping[str, str]) -> list[Problem]:
+        lost = [name for name, registered in names.items() if registered not in self.tools]
+        found = [Problem(file=self.folder, message=f"{name}: no such tool is registered") for name in lost]
+        waiting = [name for name, registered in names.items() if registered in self.tools and self.tools[registered].is_async]
+        if waiting and not self.awaits:
+            found.append(Problem(file=self.folder, message=f"{', '.join(sorted(waiting))}: async tools need AsyncGuard"))
+        return found
+
+    def close(self) -> None:
+        """Give back what asking the database held open."""
+        if self.rules is not None:
+            self.rules.close()
 
 
 def _patient(checks: Checks, patience: float | None) -> Checks:
@@ -105,25 +236,9 @@ def _watched(name: str, check: Callable[[JsonObject], str | None], patience: flo
         raise
 
 
-def _compiled(
-    folder: str | os.PathLike[str], tools: Any, checks: Checks, probes: Probes
-) -> tuple[Policy, dict[str, RegisteredTool]]:
-    from guard.policy import load_policy  # noqa: PLC0415 - with the first policy, so that importing guard stays cheap
-
-    found = registry(tools)
-    declared = declared_tools(found)
-    loaded = load_policy(folder, declared, checks=checks, probes=probes)
-    for problem in loaded.warnings:
-        warnings.warn(str(problem), PolicyWarning, stacklevel=3)
-    missing = [name for name, registered in loaded.names.items() if registered not in found]
-    if missing:
-        raise PolicyError([Problem(file=str(folder), message=f"{name}: no such tool is registered") for name in missing])
-    return loaded.policy, {name: found[registered] for name, registered in loaded.names.items()}
-
-
-def declared_tools(found: Mapping[str, RegisteredTool]) -> list[Declared]:
-    """What a policy is told about registered tools: everything but how they run."""
-    from guard.policy import Declared  # noqa: PLC0415 - as above
+def declared(found: Mapping[str, RegisteredTool]) -> list[Declared]:
+    """The registered tools as a policy folder is compiled against them: without their executables."""
+    from guard.policy import Declared  # noqa: PLC0415 - with the first policy, so that importing guard stays cheap
 
     return [
         Declared(

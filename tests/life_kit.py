@@ -24,11 +24,12 @@ from stores_kit import STORES, Clock, a_store, records
 from wire_helpers import message
 
 from guard import Outcome, PolicyWarning, Session
-from guard.compose import _compiled
+from guard.compose import Plan
 from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Store
 from guard.redactors import REDACTOR
 from guard.runner import guard as runner
+from guard.tools import registry
 
 CLERK = Session(principal="E1", tenant="acme", roles=("clerk",))
 BOSS = Session(principal="E2", tenant="acme", roles=("boss",))
@@ -112,8 +113,10 @@ def compiled_policy(text: str, waits: bool) -> tuple[Any, Any]:
     with TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", PolicyWarning)
         Path(folder, "tools.yaml").write_text(text)
-        compiled, registered = _compiled(folder, {name: _tool(name, waits) for name in ENTRIES}, {}, PROBES[waits])
-    return compiled, {name: tool for name, tool in registered.items() if name in compiled.tools}
+        tools = registry({name: _tool(name, waits) for name in ENTRIES})
+        plan = Plan(folder=folder, tools=tools, checks={}, probes=PROBES[waits], awaits=waits)
+        built = plan.build(plan.read(ask=True))
+    return built.policy, built.tools
 
 
 LIVING: list[Life] = []

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from guard.core.model import Session
 from guard.core.ports import Authorizer
 from guard.policy import load_policy
-from guard.policy.casbin_rules import model_text
+from guard.policy.casbin_rules import CasbinAuthorizer
 from guard.policy.problems import Problems
+from guard.policy.rule_files import Grant, Rule
+from guard.policy.rule_shape import shape_of, shipped
+from guard.policy.source import File
 
 TOOLS = """
 tools:
@@ -17,7 +21,7 @@ tools:
   mcp__tts__say: {kind: read}
   mcp__tts_evil__say: {kind: read}
 """
-MODEL = model_text([], Problems())
+MODEL = shipped()
 
 
 def loaded(tmp_path: Path, csv: str = "", model: str | None = None) -> Authorizer:
@@ -27,6 +31,16 @@ def loaded(tmp_path: Path, csv: str = "", model: str | None = None) -> Authorize
     if model is not None:
         (tmp_path / "model.conf").write_text(model)
     return load_policy(tmp_path).policy.authorizer
+
+
+def judging(
+    rules: Sequence[Rule], grants: Sequence[Grant] = (), *, model: str = MODEL, roles: Iterable[str] = ()
+) -> CasbinAuthorizer:
+    """An authorizer of these rules."""
+    problems = Problems()
+    shape = shape_of([File("model.conf", model.encode())], problems)
+    assert shape is not None, problems.errors
+    return CasbinAuthorizer(shape, rules, grants, roles=roles)
 
 
 def who(principal: str = "E1", *roles: str, tenant: str = "acme", within: Session | None = None) -> Session:

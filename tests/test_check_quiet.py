@@ -8,8 +8,8 @@ import pytest
 from review_check_kit import Edit, edited, found
 
 from guard.policy import survey_policy
-from guard.policy.casbin_rules import model_text
 from guard.policy.problems import Problems
+from guard.policy.rule_shape import model_text
 from guard.review.alike import skeleton
 from guard.review.lints import lint
 from guard.review.view import View

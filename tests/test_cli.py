@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from decimal import Decimal
@@ -59,7 +60,7 @@ def test_help_shows_examples(name: str, run: Run) -> None:
     found = [line.strip().split("   ")[0].split(" > ")[0] for line in ran.out.splitlines() if line.startswith("  guard ")]
     assert found
     for line in found:
-        parser().parse_args(line.replace('"wrong month"', "wrong").split()[1:])
+        parser().parse_args(shlex.split(line)[1:])
 
 
 def test_python_m_guard_is_the_same_program(tmp_path: Path) -> None:
@@ -208,15 +209,15 @@ def test_check_tells_warnings_beside_problems(run: Run, tmp_path: Path) -> None:
     assert [one["message"] for one in run("check", "--json").json["warnings"]] == ["everybody may call a"]
 
 
-def test_check_warns_about_what_is_installed(tmp_path: Path) -> None:
-    """Both Casbin distributions, and a simpleeval that is too old, are warnings; the exit code stays 0."""
+def test_check_refuses_what_is_installed_beside_it(tmp_path: Path) -> None:
+    """Both Casbin distributions, and a simpleeval that is too old, are mistakes as any in the folder."""
     for name, version in (("casbin", "1.43.0"), ("pycasbin", "2.8.0"), ("simpleeval", "1.0.3")):
         where = tmp_path / "site" / f"{name}-{version}.dist-info"
         where.mkdir(parents=True)
         (where / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", "utf-8")
     travel_policy(tmp_path / "policies")
     ran = guard("check", cwd=tmp_path, FIRST=str(tmp_path / "site"))
-    assert ran.code == 0
+    assert ran.code == 1
     assert "casbin and pycasbin are both installed" in ran.err
     assert "simpleeval 1.0.3" in ran.err
 

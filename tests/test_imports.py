@@ -33,7 +33,7 @@ LANGUAGE = (
     "acting",
     "ports",
 )  # each may use those before it
-HELPERS = ("sources", "hiding", "answer", "audit", "board", "recall", "endings", "taking")  # as well, and the language
+HELPERS = ("sources", "hiding", "answer", "audit", "board", "recall", "endings", "taking", "quotas")  # as well, and the language
 ROOMS = ("parse", "bind", "validate", "ground", "authorize", "limit", "approve", "redact")  # never each other
 BOUNDARY = (
     "core.values",
@@ -57,6 +57,7 @@ def _core() -> dict[str, tuple[str, ...]]:
     for name in ROOMS:
         rules[f"core.{name}"] = ("errors", *BOUNDARY)
     rules["core.endings"] += ("core.redact",)  # what an executed call means includes what may be shown of it
+    rules["core.quotas"] += ("core.limit",)  # the room's work on a whole turn
     rules["core.redact"] += ("core.hiding",)
     rules["core.ground"] += ("core.sources",)
     rules["core.limit"] += ("core.sources",)
@@ -73,9 +74,18 @@ RULES: dict[str, tuple[str, ...]] = {
     "stores": (*BOUNDARY, "errors", "stores"),
     "wires": ("core.values", "core.rules", "core.model", "errors", "wires"),
     "runner": ("core", "errors", "tools", "wires", "runner"),
-    "compose": ("core", "errors", "policy", "stores", "redactors", "tools", "runner"),
+    "compose": ("core", "errors", "policy", "stores", "redactors", "tools", "runner", "review"),  # review: the cases of a folder
     "integrations": ("core.values", "core.model", "errors", "runner", "wires", "integrations"),
-    "review": ("core", "errors", "policy", "review"),
+    "review": (
+        "core",
+        "errors",
+        "policy",
+        "stores",
+        "redactors",
+        "tools",
+        "runner",
+        "review",
+    ),  # cases are played by a real guard
     "web": ("",),
     "cli": ("",),
     "__main__": ("cli",),

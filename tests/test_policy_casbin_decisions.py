@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from policy_casbin_kit import MODEL, loaded, who
+from policy_casbin_kit import judging, loaded, who
 
 from guard.core.model import Session
+from guard.errors import PolicyError
 from guard.policy import load_policy
-from guard.policy.casbin_rules import CasbinAuthorizer
+from guard.policy.engine.closure import MAX_CHAIN
 
 DECISIONS = {
     # name: (rules, session, tool, act, allowed, denied)
@@ -107,17 +108,30 @@ def test_roles_include_derived_ones(tmp_path: Path) -> None:
     assert judge.roles(who("E1", tenant="other")) == {"supervisor"}
 
 
-def test_a_long_role_chain_keeps_its_deny(tmp_path: Path) -> None:
-    """Casbin's own role manager forgets roles beyond ten steps; a deny at the end of a long chain still counts."""
-    chain = "".join(f"g, r{n}, r{n + 1}, *\n" for n in range(30))
-    judge = loaded(tmp_path, chain + "p, r30, *, pay, call, deny\n")
+def test_a_role_chain_up_to_the_limit_keeps_its_deny(tmp_path: Path) -> None:
+    """A deny at the end of the longest chain that Casbin follows counts, through a person's own grant too, whatever the tenant."""
+    for where in ("*", "acme"):
+        chain = "".join(f"g, r{n}, r{n + 1}, {'*' if n % 2 else where}\n" for n in range(MAX_CHAIN - 1)) + f"g, E7, r0, {where}\n"
+        judge = loaded(tmp_path, chain + f"p, r{MAX_CHAIN - 1}, *, pay, call, deny\n")
 
-    assert judge.decide(who("E1", "employee", "r0"), "pay", "call").denied
+        assert judge.decide(who("E1", "employee", "r0"), "pay", "call").denied
+        assert judge.decide(who("E7", "employee"), "pay", "call").denied
+
+
+@pytest.mark.parametrize("length", [MAX_CHAIN + 1, MAX_CHAIN + 2, 30])
+def test_a_longer_chain_stops_the_load(tmp_path: Path, length: int) -> None:
+    """Casbin forgets roles beyond its limit, and a deny there with them; here the line that goes too far is named, in any tenant."""
+    for where in ("*", "acme"):
+        chain = "".join(f"g, r{n}, r{n + 1}, {'*' if n % 2 else where}\n" for n in range(length))
+        with pytest.raises(PolicyError) as caught:
+            loaded(tmp_path, chain + f"p, r{length}, *, pay, call, deny\n")
+        (problem,) = [one for one in caught.value.problems if "steps away" in one.message][:1]
+        assert (problem.file, problem.line, bool(problem.cure)) == ("rules.csv", MAX_CHAIN + 1, True)
 
 
 def test_a_policy_without_rules_allows_nothing(tmp_path: Path) -> None:
     """Casbin without rules judges an empty one; it is never asked."""
-    judge = CasbinAuthorizer(MODEL, [], [], roles=())
+    judge = judging([])
 
     assert not judge.decide(who("E1", ""), "", "").allowed
     (tmp_path / "tools.yaml").write_text("tools: {a: {kind: read}}")

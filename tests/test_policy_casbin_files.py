@@ -9,9 +9,11 @@ import pytest
 from policy_casbin_kit import MODEL, loaded, who
 
 from guard.errors import PolicyError
-from guard.policy.casbin_rules import authorizer
 from guard.policy.problems import Problems
-from guard.policy.rule_files import Rule
+from guard.policy.publish import authorizer
+from guard.policy.rule_files import Rule, RuleBook
+from guard.policy.rule_shape import shape_of
+from guard.policy.source import Item
 
 CSV_MISTAKES = {
     "unknown type": ("P, a, *, pay, call, deny", "unknown rule type P", "write p"),
@@ -69,16 +71,41 @@ def test_a_circle_of_roles_is_an_error(tmp_path: Path) -> None:
     loaded(tmp_path, "g, a, b, one\ng, b, a, two\n")
 
 
+MATCHER = MODEL[MODEL.index("m = ") :]
 MODELS: Mapping[str, tuple[tuple[str, str], str]] = {
-    "another request": (("r = sub, dom, obj, act", "r = sub, obj, act"), "[request_definition] must be"),
-    "another effect": ((" && !some(where (p.eft == deny))", ""), "[policy_effect] must be"),
-    "another policy": (("act, eft", "act"), "[policy_definition] must be"),
-    "no roles": (("g = _, _, _", "g = _, _"), "[role_definition] must be"),
-    "everybody": (("r.act == p.act &&", "true ||"), "cannot be used"),
+    "another request": (("r = sub, dom, obj, act", "r = sub, dom, obj, act, age"), "a request has no age"),
+    "a request without what the matcher reads": (("r = sub, dom, obj, act", "r = sub, obj, act"), "unknown name r.dom"),
+    "an effect that allows by itself": (("some(where (p.eft == allow)) && !", "!"), "allows when nothing matches"),
+    "priorities": (("some(where (p.eft == allow)) && !some(where (p.eft == deny))", "priority(p.eft) || deny"), "ranks rules"),
+    "an effect of another name": (("some(where (p.eft == allow)) &&", "any(where (p.eft == allow)) &&"), "unknown effect"),
+    "another policy": (("p = sub, dom, obj, act, eft", "p = sub, dom, obj, eft"), "unknown name p.act"),
+    "conditional roles": (("g = _, _, _", "g = _, _, _, (_, _)"), "must be g = _, _"),
+    "a role definition of another size": (("g = _, _, _", "g = _, _"), "g takes 2 arguments"),
+    "everybody": (("r.act == p.act &&", "true ||"), "unknown name true"),
     "a superuser": (("r.act == p.act &&", "r.dom != 'x' ||"), "lets everybody call"),
     "nobody": (("r.act == p.act &&", "r.act == 'x' &&"), "does not apply the rule"),
-    "syntax": (("r.act == p.act &&", ") &&"), "cannot be used"),
+    "syntax": (("r.act == p.act &&", ") &&"), "does not parse"),
     "not a model": (("[request_definition]", "nonsense"), "not a Casbin model"),
+    "an unknown section": (("[matchers]", "[matcher]"), "unknown section [matcher]"),
+    "a second matcher": (("[matchers]", "[matchers]\nm2 = r.sub == p.sub"), "must hold m and nothing else"),
+    "the matcher twice": (("[matchers]", "[matchers]\nm = r.sub == p.sub"), "written twice"),
+    "an unknown function": (("keyMatch(", "keymatch("), "unknown function keymatch"),
+    "a method": (("r.act == p.act", "r.act.startswith(p.act)"), "is a method"),
+    "a hidden name": (("r.act == p.act", "r.act.__class__ == p.act"), "begins with _"),
+    "a text read as code": (("r.act == p.act", "r.act == p.act && r.sub != 'a.p.p.l.e'"), "Casbin reads it as code"),
+    "an && in a text": (("r.act == p.act", "r.act == p.act && r.sub != 'a&&b'"), "Casbin reads it as code"),
+    "a ! in a text": (("r.act == p.act", "r.act == p.act && r.sub != 'hello!'"), "Casbin reads it as code"),
+    "a # in a text": (("r.act == p.act", "r.act == p.act && r.sub != '#1'"), "Casbin reads it as code"),
+    "a pattern without an anchor": (("r.act == p.act", "r.act == p.act && regexMatch(r.sub, 'pay')"), "not anchored"),
+    "half an anchor": (("r.act == p.act", "r.act == p.act && regexMatch(r.sub, '^pay')"), "not anchored"),
+    "an alternative beside the anchors": (("r.act == p.act", "r.act == p.act && regexMatch(r.sub, '^a|b$')"), "not anchored"),
+    "a dot in keyMatch2": (("r.act == p.act", "r.act == p.act && keyMatch2(r.sub, 'hr.pay')"), "stands for any character"),
+    "a comprehension": (("r.act == p.act", "[x for x in 'a'] == p.act"), "has no place"),
+    "a lambda": (("r.act == p.act", "(lambda: 1)() == p.act"), "has no place"),
+    "two arguments for one": (("r.act == p.act", "keyMatch(r.act == p.act)"), "takes two arguments"),
+    "an attribute of nothing": (("r.act == p.act", "r.act.name == p.act"), "is a text and has no parts"),
+    "a number": ((MATCHER, "m = 25"), "cannot be evaluated"),
+    "a text as truth": ((MATCHER, "m = r.act == p.act && r.obj"), "cannot be evaluated"),
 }
 
 
@@ -103,9 +130,10 @@ def test_a_folder_may_bring_its_own_matcher(tmp_path: Path) -> None:
 def test_the_shipped_model_is_used_when_the_folder_has_none() -> None:
     """The package brings a model of its own."""
     problems = Problems()
+    book = RuleBook({Rule("a", "*", "t", "call", "allow"): Item("x", 1)}, {}, {"a"})
 
-    assert authorizer([], [Rule("a", "*", "t", "call", "allow")], [], {"a"}, problems) is not None
-    assert problems.errors == []
+    assert authorizer(shape_of([], problems), book, problems) is not None
+    assert (problems.errors, problems.warnings) == ([], [])
 
 
 def test_what_only_looks_unusual_is_read(tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from policy_casbin_kit import MODEL
+from policy_casbin_kit import judging
 
 from guard.core.model import Session
-from guard.policy.casbin_rules import CasbinAuthorizer
-from guard.policy.rule_files import Grant, Graph, Rule
+from guard.policy.engine.closure import Closure
+from guard.policy.rule_files import Grant, Rule
 
 SUBJECTS = ["user:E1", "user:boss", "clerk", "boss", "*"]
 RULES = st.builds(
@@ -37,8 +37,8 @@ SESSIONS = st.builds(
 def test_adding_a_deny_never_allows(rules: list[Rule], extra: Rule, grants: list[Grant], session: Session) -> None:
     """Whatever the policy: with one more deny rule nothing that was refused becomes allowed."""
     deny = Rule(extra.sub, extra.dom, extra.obj, extra.act, "deny")
-    before = CasbinAuthorizer(MODEL, rules, grants, roles=("clerk", "boss"))
-    after = CasbinAuthorizer(MODEL, [*rules, deny], grants, roles=("clerk", "boss"))
+    before = judging(rules, grants, roles=("clerk", "boss"))
+    after = judging([*rules, deny], grants, roles=("clerk", "boss"))
 
     for tool in ("pay", "read", "none"):
         for act in ("call", "approve"):
@@ -49,10 +49,10 @@ def test_adding_a_deny_never_allows(rules: list[Rule], extra: Rule, grants: list
 @given(st.lists(RULES, max_size=8), GRANTS, SESSIONS)
 def test_casbin_says_what_the_rules_say(rules: list[Rule], grants: list[Grant], session: Session) -> None:
     """The answer equals the plain reading: some rule allows one of the subjects, none denies one."""
-    judge = CasbinAuthorizer(MODEL, rules, grants, roles=("clerk", "boss"))
+    judge = judging(rules, grants, roles=("clerk", "boss"))
     own = {*session.roles, f"user:{session.principal}"}
     persons = [Grant("user:E1", grant.role, grant.dom) for grant in grants if grant.sub == "E1"]
-    graph = Graph([*grants, *persons])
+    graph = Closure((one.sub, one.role, one.dom) for one in [*grants, *persons])
     subjects = {name for one in own for name in graph.of(one, session.tenant)} | ({"*"} if own else set())
     for tool in ("pay", "read", "none"):
         hits = {

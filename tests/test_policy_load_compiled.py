@@ -31,12 +31,12 @@ def test_everything_of_the_language_is_compiled(tmp_path: Path) -> None:
     timeout: 500ms
     checks: [budget]
     ground:
-      order_id: {any_of: [{returned_by: 'look.orders[*].id', once: true, verified: true}, {written_by: user}], shadow: true}
+      order_id: {any_of: [{returned_by: 'look.orders[*].id', once: true, verified: true}, {written_by: user}], enforce: shadow}
       amount: {at_most: look.total, same: [order_id]}
-    after: [{tool: look, where: {ok: true}, latest: false, once: true, shadow: true}]
+    after: [{tool: look, where: {ok: true}, latest: false, once: true, enforce: shadow}]
     resource: [{order: order_id, owner: owner.id}, {shop: note}]
     require: {amount: {minimum: 1}}
-    refuse: [{when: {resource.order.state: closed}, say: The order is closed., shadow: true}]
+    refuse: [{when: {resource.order.state: closed}, say: The order is closed., enforce: shadow}]
     limits: [{calls: 3, equal: 1}, {sum: amount, per: order_id, at_most: 100.50}]
     approve: [{when: {amount: {maximum: 50}}, by: self}, {by: [role:boss, self], expires: 7d, show: [amount]}]
     result: {keep: [id], empty: nothing, max_bytes: 1000}

@@ -59,6 +59,6 @@ def test_the_editors_schema_knows_exactly_the_keys_of_the_reader() -> None:
         *MATCHERS,
         "equals",
     }
-    for file in [*TRAVEL.glob("*.yaml"), *SHOP.glob("*.yaml")]:
+    for file in [*TRAVEL.glob("[!c]*.yaml"), *SHOP.glob("[!c]*.yaml")]:  # cases.yaml is a language of its own
         value = read_yaml(File(file.name, file.read_bytes()), Problems()).value
         assert [error.message for error in judge.iter_errors(float_copy(value))] == [], file

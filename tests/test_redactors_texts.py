@@ -127,7 +127,6 @@ def test_hidden(key: str | None, text: str, shown: str) -> None:
         pytest.param(None, "41111111111111111111111", id="part of a longer number"),
         pytest.param(None, "4155550182", id="bare digits"),
         pytest.param(None, "13812345678", id="bare digits of a Chinese shape"),
-        pytest.param(None, "1.2.3.4 and 10.0.0.1", id="addresses and versions"),
         pytest.param(None, "ISBN 978-3-16-148410-0", id="isbn"),
         pytest.param("hotel", "12345678", id="a key that contains tel"),
         pytest.param("telemetry", "12345678", id="a key that starts with tel"),

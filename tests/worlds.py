@@ -82,7 +82,20 @@ class Tracing(Hands):
 class Faulty:
     """A store that fails at chosen operations: before the work, or after it was done (the answer is lost)."""
 
-    OPERATIONS = ("open_turn", "load_ledger", "find_twins", "take", "ask", "record", "claim", "say", "rows", "approval", "vote")
+    OPERATIONS = (
+        "open_turn",
+        "load_ledger",
+        "find_twins",
+        "take",
+        "ask",
+        "record",
+        "hold",
+        "claim",
+        "say",
+        "rows",
+        "approval",
+        "vote",
+    )
 
     def __init__(self, inner: p.Store, at: Iterable[int], *, after: bool = False) -> None:
         self.inner, self.at, self.after, self.count = inner, frozenset(at), after, 0
@@ -106,7 +119,9 @@ class Faulty:
 class Silent:
     """An authorizer that cannot be evaluated."""
 
-    def decide(self, session: Session, tool: str, act: str) -> p.Verdict:
+    scoped = False
+
+    def decide(self, session: Session, tool: str, act: str, scope: Any = None) -> p.Verdict:
         raise RuntimeError("the matcher broke")
 
     def roles(self, session: Session) -> frozenset[str]:
@@ -156,7 +171,7 @@ class World:
         tools = {name: TOOLS[colour][name] for name in self.policy.tools}
         self.guard: Any = kind(policy=self.policy, store=self.store, tools=tools, redactor=REDACTOR)
         hands = Tracing(store=self.store, tools=tools, redactor=self.guard.redactor, loaders={"thing": thing})
-        self.guard.hands = hands.note(self.trace)
+        self.guard.reloader.current = replace(self.guard.in_force, hands=hands.note(self.trace))
         self.chat: Any = self.guard.open(session, wire=wire, conversation=conversation, held=held)
         self.messages: list[JsonObject] = [{"role": "user", "content": "hello"}]
         self.turns: list[Turn] = []

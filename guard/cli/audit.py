@@ -14,6 +14,7 @@ EXAMPLES = """examples:
   guard audit                                    every record of guard.db, and the check of the chain
   guard audit --tool createExpenseSupplement     what happened to one tool
   guard audit --kind call.decided --limit 20     the newest 20 decisions
+  guard audit --shadow                           decisions in which a shadow rule would have refused
   guard audit --verify                           the check alone
   guard audit --json > audit.jsonl               one line of JSON for each record; the check's answer goes to stderr
 
@@ -34,6 +35,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--verify", action="store_true", help="check the chain and show no records")
     parser.add_argument("--kind", help="only records of this kind, such as call.decided")
     parser.add_argument("--tool", help="only records about this tool")
+    parser.add_argument("--shadow", action="store_true", help="only decisions that a shadow rule would have refused")
     parser.add_argument("--conversation", help="only records of this conversation")
     parser.add_argument("--limit", type=_count, metavar="N", help="only the newest N of them")
     parser.set_defaults(run=run)
@@ -62,6 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _wanted(entry: Entry, arguments: argparse.Namespace) -> bool:
     asked = {("kind",): arguments.kind, ("tool", "name"): arguments.tool, ("conversation",): arguments.conversation}
+    if arguments.shadow and not entry.at("decision", "shadow"):
+        return False
     return all(value is None or entry.at(*path) == value for path, value in asked.items())
 
 

@@ -10,14 +10,14 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from guard.cli.installed import installation
 from guard.cli.permissions import Permissions, permissions
 from guard.cli.pinning import write_pins
 from guard.cli.places import DEFAULT_POLICY, UsageError, existing_folder
+from guard.cli.shadows import shadowed
 from guard.cli.show import json_text, spell
 from guard.cli.tables import table
 from guard.cli.work import named
-from guard.compose import declared_tools
+from guard.compose import declared
 from guard.core.rules import ApprovalRule, Tool
 from guard.core.values import JsonObject
 from guard.errors import Problem
@@ -48,6 +48,7 @@ class Found:
     warnings: tuple[Problem, ...]
     tools: list[JsonObject]
     roles: list[Shown]
+    shadows: list[str]
     notes: tuple[str, ...]
 
 
@@ -90,8 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _survey(folder: str, program: str | None) -> Survey:
     if program is None:
         return survey_policy(folder)
-    declared = declared_tools(registry(named(program, "--tools")))
-    return survey_policy(folder, declared, checks=None, probes=None)
+    return survey_policy(folder, declared(registry(named(program, "--tools"))), checks=None, probes=None)
 
 
 def _found(survey: Survey, notes: tuple[str, ...], pinned: tuple[str, ...]) -> Found:
@@ -101,9 +101,10 @@ def _found(survey: Survey, notes: tuple[str, ...], pinned: tuple[str, ...]) -> F
     good = not survey.errors
     return Found(
         problems=survey.errors,
-        warnings=(*sorted((*survey.warnings, *warnings), key=place), *installation()),
+        warnings=tuple(sorted((*survey.warnings, *warnings), key=place)),
         tools=[_summary(tool, known) for tool in survey.tools.values()] if good else [],
         roles=shown(view) if good and not view.own_model else [],
+        shadows=shadowed(survey.policy) if good and survey.policy is not None else [],
         notes=(*pinned, *passed, *notes),
     )
 
@@ -117,6 +118,7 @@ def _json(found: Found) -> JsonObject:
         "roles": [
             {"role": one.role, "tenant": one.tenant or None, "tools": one.tools, "tokens": one.tokens} for one in found.roles
         ],
+        "shadows": found.shadows,
         "notes": list(found.notes),
     }
 
@@ -139,7 +141,12 @@ def _tell(folder: str, found: Found) -> None:
         print(line)
     for note in found.notes:
         print(f"note: {spell(note)}")
-    print(f"{spell(folder)}: {_count(len(found.tools), 'tool')}, {counts}")
+    shadows = (
+        f", {_count(len(found.shadows), 'shadow rule')} refusing nothing: {spell('; '.join(found.shadows))}"
+        if found.shadows
+        else ""
+    )
+    print(f"{spell(folder)}: {_count(len(found.tools), 'tool')}, {counts}{shadows}")
 
 
 def _kind(one: JsonObject) -> str:

@@ -1,12 +1,16 @@
 """Main: the parser of `guard …`, and the way from what a command raises to one plain line and an exit code.
 
     guard demo         the travel-expense assistant, guarded, from the first question to the audit
+    guard init         from the tools that somebody has, a policy folder that refuses everything until it has been read
     guard check        read a policy folder and name every mistake in it; pin reviewed definitions
+    guard test         play the cases of a policy folder
+    guard explain      why a call is allowed, held or refused, and who may do what
+    guard diff         what another version of the folder widens or narrows
     guard approvals    list, show, approve or reject the calls that wait for a person
     guard audit        the records, and whether their chain holds
     guard serve        what programs share: bring the database of a store to this program's version
 
-Exit codes: 0 good, 1 refused or problems found, 2 misuse, 130 interrupted. Decides nothing itself; each command is one file beside this one.
+Exit codes: 0 good, 1 refused or problems found, 2 misuse, 3 (`test`) nothing to play: it does not load, 130 interrupted. Decides nothing itself; each command is one file beside this one.
 """
 
 from __future__ import annotations
@@ -20,13 +24,13 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from guard.cli import approvals, audit, check, demo, serve
+from guard.cli import approvals, audit, check, demo, diff, explain, init, serve, test
 from guard.cli.places import UsageError
 from guard.cli.show import lines
 from guard.errors import GuardError
 
 DISTRIBUTION = "guard-middleware"
-COMMANDS = (demo, check, approvals, audit, serve)
+COMMANDS = (demo, init, check, test, explain, diff, approvals, audit, serve)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

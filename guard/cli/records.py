@@ -77,11 +77,14 @@ def _number(entry: Entry) -> Json:
 
 
 def _code(entry: Entry) -> str | None:
-    """Why it was refused or failed, and in brackets the rules that refused it."""
+    """Why it was refused or failed, in brackets the rules that refused it, and which shadow rules would have."""
     code = entry.at("decision", "code") or entry.at("exec", "error")
     rules = entry.at("decision", "rules") if entry.at("decision", "code") else None
     told = "; ".join(map(str, rules)) if isinstance(rules, list) else ""
-    return f"{code} ({told})" if told else code
+    shadow = entry.at("decision", "shadow")
+    would = f"shadow: {'; '.join(map(str, shadow))}" if isinstance(shadow, list) else ""
+    said = f"{code} ({told})" if told else str(code) if code else ""
+    return ", ".join(part for part in (said, would) if part) or None
 
 
 def _who(entry: Entry) -> str:

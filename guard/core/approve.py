@@ -6,7 +6,7 @@ call and with today's rule again. Comes after limit and before claim, which spen
 
 from __future__ import annotations
 
-from guard.core.model import Allow, Approval, AuthorizedCall, CallKey, Hold, Refusal, Session
+from guard.core.model import Allow, Approval, AuthorizedCall, CallKey, Hold, Refusal, Session, ValidCall
 from guard.core.ports import Authorizer
 from guard.core.reasons import Reason
 from guard.core.rules import ApprovalRule
@@ -46,21 +46,32 @@ def proposal(call: AuthorizedCall, rule: ApprovalRule, key: CallKey, policy: str
     )
 
 
+def flooded() -> Refusal:
+    """The refusal where too many questions of this person are open: nobody is asked one more."""
+    return Refusal(
+        reason=Reason.LIMIT_REACHED,
+        detail="Too many calls of this person wait for a decision; nobody was asked about this one.",
+        rules=("ceiling open_approvals",),
+    )
+
+
 _OVER = {"expired": (Reason.APPROVAL_EXPIRED, ""), "cancelled": (Reason.APPROVAL_REJECTED, "The question was withdrawn.")}
 
 
 def approve(
-    call: AuthorizedCall, rule: ApprovalRule, approval: Approval, authorizer: Authorizer, *, again: bool = False
+    call: AuthorizedCall, rule: ApprovalRule, approval: Approval | None, authorizer: Authorizer, *, again: bool = False
 ) -> Allow | Hold | Refusal:
     """What the approval means for the call, today: today's rule and today's rights of the person who said yes.
 
-    `again`: the call was taken before and lost, so that the approval which it spent then is still its own.
+    `again`: the call was taken before and lost, so that the approval which it spent then is still its own. Without an approval nobody was
+    asked: too many questions of this person are open.
     """
+    if approval is None:
+        return flooded()
     valid = call.valid
-    if approval.fingerprint != valid.fingerprint or approval.definition != valid.tool.definition:
-        return Refusal(reason=Reason.APPROVAL_INVALID, note="fingerprint")
-    if canonical(approval.arguments) != valid.canonical:  # a person saw what the store held, which may have been changed
-        return Refusal(reason=Reason.APPROVAL_INVALID, note="arguments")
+    other = _other(approval, valid)
+    if other:
+        return Refusal(reason=Reason.APPROVAL_INVALID, note=other)
     if approval.status == "pending":
         return Hold(call=call, approval=approval)
     if approval.status == "approved" or (again and approval.status == "consumed"):
@@ -74,6 +85,14 @@ def approve(
         reason, detail = _OVER[approval.status]
         return Refusal(reason=reason, detail=detail, extra={"approval": approval.id})
     return Refusal(reason=Reason.APPROVAL_INVALID, note=f"status {approval.status}")
+
+
+def _other(approval: Approval, valid: ValidCall) -> str:
+    """In what the approval is for another call; nothing when it is for this one."""
+    if approval.fingerprint != valid.fingerprint or approval.definition != valid.tool.definition:
+        return "fingerprint"
+    # a person saw what the store held, which may have been changed
+    return "arguments" if canonical(approval.arguments) != valid.canonical else ""
 
 
 def _suffices(approval: Approval, rule: ApprovalRule) -> bool:

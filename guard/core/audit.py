@@ -107,8 +107,21 @@ def _raw(arguments: Json) -> str:
         return ""
 
 
-def decided(key: CallKey, call: ToolCall, decision: Decision, last: object, policy: str, redactor: Redactor) -> Event:
-    """What the rooms decided, by which rules, about which final arguments. `last` is the furthest proof that the call reached."""
+def decided(
+    key: CallKey,
+    call: ToolCall,
+    decision: Decision,
+    last: object,
+    policy: str,
+    redactor: Redactor,
+    session: Session | None = None,
+    shadowed: tuple[str, ...] = (),
+) -> Event:
+    """What the rooms decided, by which rules, about which final arguments, for whom. `last` is the furthest proof that the call reached.
+
+    The roles of the session stand in the record, since the decision rests on them; its attributes do not: they may be personal.
+    `shadowed` are shadow rules that would have refused it, besides those that its proof names.
+    """
     tool = (
         last.valid.tool
         if isinstance(last, AuthorizedCall)
@@ -122,13 +135,19 @@ def decided(key: CallKey, call: ToolCall, decision: Decision, last: object, poli
         note = f',"note":{quote(decision.note)}' if decision.note else ""
         verdict = f'"verdict":"refuse","code":"{decision.reason}","rules":{_names(decision.rules)}{note}'
     else:
-        shadowed = decision.call.grounded.shadowed
-        shadow = f',"shadow":{_names(shadowed)}' if shadowed else ""
-        verdict = (
-            f'"verdict":"{"allow" if isinstance(decision, Allow) else "hold"}","rules":{_names(decision.call.rules)}{shadow}'
-        )
+        shadowed = decision.call.shadowed + shadowed
+        verdict = f'"verdict":"{"allow" if isinstance(decision, Allow) else "hold"}","rules":{_names(decision.call.rules)}'
         approval = f',"approval":"{decision.approval.id}"' if decision.approval is not None else ""
-    return f'{head}{_final(last, redactor)}{approval},"decision":{{"policy":"{policy}",{verdict}}}'
+    if shadowed:
+        verdict += f',"shadow":{_names(shadowed)}'
+    who = f',"session":{_held(session)}' if session is not None else ""
+    return f'{head}{_final(last, redactor)}{approval}{who},"decision":{{"policy":"{policy}",{verdict}}}'
+
+
+def _held(session: Session) -> str:
+    """The roles of a session, and of the one that it is within."""
+    outer = f',"within":{_held(session.within)}' if session.within is not None else ""
+    return f'{{"roles":{_names(session.roles)}{outer}}}'
 
 
 def _final(last: object, redactor: Redactor) -> str:

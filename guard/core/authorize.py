@@ -29,22 +29,21 @@ def authorize(grounded: GroundedCall, session: Session, authorizer: Authorizer, 
     """Judge the call. An exception in the authorizer refuses (the pipeline sees to it)."""
     valid = grounded.valid
     tool = valid.tool
-    verdict = authorizer.decide(session, tool.name, "call")
+    needed = authorizer.scoped or tool.rules or tool.approval
+    scope: Mapping[str, Json] = _scope(valid, session, facts) if needed else {}
+    verdict = authorizer.decide(session, tool.name, "call", scope if authorizer.scoped else None)
     if verdict.denied or not verdict.allowed:
         return Refusal(reason=Reason.NOT_AUTHORIZED, rules=verdict.rules)
     for resource in tool.resources:
         refusal = _owned(resource, valid, session, facts)
         if refusal is not None:
             return refusal
-    if not tool.rules and not tool.approval:
-        return AuthorizedCall(grounded=grounded, rules=verdict.rules)
-    scope = _scope(valid, session, facts)
-    broken = [rule for rule in tool.rules if _refuses(rule, scope)]
-    enforced = next((rule for rule in broken if not rule.shadow), None)
+    enforced = next((rule for rule in tool.rules if not rule.shadow and _refuses(rule, scope)), None)
     if enforced is not None:
         return Refusal(reason=Reason.RULE_REFUSED, detail=enforced.say or _concerns(enforced), rules=(enforced.id,))
-    shadowed = tuple(f"shadow {rule.id}" for rule in broken)
-    return AuthorizedCall(grounded=grounded, rules=verdict.rules + shadowed, approval=_asks(tool, scope))
+    shadowed = tuple(said for rule in tool.rules if rule.shadow and (said := _shadowed(rule, scope)))
+    approval = _asks(tool, scope)
+    return AuthorizedCall(grounded=grounded, rules=verdict.rules, approval=approval, shadowed=grounded.shadowed + shadowed)
 
 
 def _owned(rule: ResourceRule, valid: ValidCall, session: Session, facts: Facts) -> Refusal | None:
@@ -84,6 +83,14 @@ def _concerns(rule: ArgumentRule) -> str:
 
 def _refuses(rule: ArgumentRule, scope: Mapping[str, Json]) -> bool:
     return not rule.when.surely(scope) if rule.effect == "require" else rule.when.maybe(scope)
+
+
+def _shadowed(rule: ArgumentRule, scope: Mapping[str, Json]) -> str:
+    """What a shadow rule has to say; it decides nothing, not even by failing."""
+    try:
+        return rule.id if _refuses(rule, scope) else ""
+    except Exception:  # noqa: BLE001 - a rule in force would refuse for it
+        return f"{rule.id} (error)"
 
 
 def _asks(tool: Tool, scope: Mapping[str, Json]) -> ApprovalRule | None:

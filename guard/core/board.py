@@ -26,7 +26,7 @@ from guard.core.model import (
     ToolCall,
     ValidCall,
 )
-from guard.core.ports import CallRow, Event, Opened, Policy, Redactor
+from guard.core.ports import AskApproval, CallRow, Event, Opened, Policy, Redactor
 from guard.core.reasons import Reason
 from guard.core.values import Json
 
@@ -78,6 +78,9 @@ class Context:
     visible: frozenset[str]  # tools that the session may call, for telling the model
     redactor: Redactor
     now: float
+    watch: Callable[[object, object], None] | None = (
+        None  # told of each step (what a room was given, what it gave); decides nothing
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +104,11 @@ class Board:
     keys: list[CallKey] = field(default_factory=list)
     last: list[object] = field(default_factory=list)  # the furthest proof of each call, for the audit
     lost: dict[int, CallRow] = field(default_factory=dict)  # calls that were taken before, lost, and may be taken again
+    asks: list[AskApproval] = field(default_factory=list)  # what a person is to be asked, opened with the decisions
     probed: set[int] = field(default_factory=set)  # those of them whose probe said that they did not take effect
+    shadowed: dict[int, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # what shadow rules would have refused, where no proof says it
     stop: bool = False
     down: str = ""  # the code of a StoreError behind which nothing more is written in this walk
 
@@ -120,19 +127,33 @@ class Board:
                 except Exception as error:  # noqa: BLE001 - default deny: an error in a room is a refusal
                     new = Refusal(reason=failure, note=type(error).__name__)
                 states[index] = new
+                if self.context.watch is not None:
+                    self.context.watch(state, new)
                 if type(new) in _PROOFS:
                     last[index] = new
                 elif type(new) is Refusal:
-                    self.stop = self.stop or new.stop
+                    self._refused(index, state, new)
 
     def put(self, index: int, state: State) -> None:
         """Note how far a call got."""
-        self.states[index] = state
+        before, self.states[index] = self.states[index], state
+        if self.context.watch is not None:
+            self.context.watch(before, state)
         kind = type(state)
         if kind in _PROOFS:
             self.last[index] = state
         elif kind is Refusal:
-            self.stop = self.stop or cast("Refusal", state).stop
+            self._refused(index, before, cast("Refusal", state))
+
+    def _refused(self, index: int, before: State, refusal: Refusal) -> None:
+        self.stop = self.stop or refusal.stop
+        if isinstance(before, ValidCall | GroundedCall | AuthorizedCall):
+            self.note(index, before.shadowed)
+
+    def note(self, index: int, shadowed: tuple[str, ...]) -> None:
+        """Remember which shadow rules would have refused a call."""
+        if shadowed:
+            self.shadowed[index] = shadowed + self.shadowed.get(index, ())
 
     def having(self, kind: type[S]) -> list[tuple[int, S]]:
         """The calls that are a `kind` now, with their indexes."""
@@ -163,6 +184,11 @@ class Board:
             state if isinstance(state, Outcome) else answer.refused(item.call, item.key, lost, None, self.context.redactor)
             for item, state in zip(self.items, self.states, strict=True)
         )
+
+    def held(self, index: int) -> bool:
+        """Whether the call was concluded to wait for a person."""
+        state = self.states[index]
+        return isinstance(state, Outcome) and state.status == "held"
 
     def run(self, index: int) -> int:
         """How often the user had spoken when the call was proposed."""
@@ -202,7 +228,9 @@ def _concluded(board: Board, index: int) -> tuple[list[CallRow], list[Event]]:
         return _known(board, index, state)
     if not isinstance(state, Allow | Hold | Refusal):
         return [], []
-    events = [audit.decided(item.key, item.call, state, board.last[index], context.policy.version, context.redactor)]
+    shadowed = board.shadowed.get(index, ())
+    version, redactor = context.policy.version, context.redactor
+    events = [audit.decided(item.key, item.call, state, board.last[index], version, redactor, context.session, shadowed)]
     if isinstance(state, Allow):
         return [], events
     if isinstance(state, Refusal):

@@ -128,12 +128,29 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
-    """One draw on one budget: refused when the budget's total would exceed `limit`."""
+    """One draw on one budget: refused when the budget's total would exceed `limit`.
+
+    With a `window` (seconds) only those draws count that were made or whose call ended within it, and those of calls that are held, under
+    way or unknown. A `shadow` draws on a budget of its own and never refuses. `own`: nobody else draws on the budget, so that it may be
+    told when it will fit again; `again` is that time, in the answer of a store that knows it. `rule` is what the record says.
+    """
 
     scope: str
     name: str
     amount: Decimal
     limit: Decimal
+    window: float | None = None
+    shadow: bool = False
+    own: bool = False
+    rule: str = ""
+    again: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shadowed:
+    """Everything was drawn but what these shadow limits would have refused."""
+
+    over: tuple[Charge, ...]
 
 
 # -- commands --------------------------------------------------------------------------------------------------------
@@ -194,8 +211,10 @@ class FindTwins(Command[Mapping[str, CallRow]]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TakeQuota(Command[tuple[Charge | None, ...]]):
-    """Reserve, call by call in order; the answer holds None or the first exceeded charge. Once per call key.
+class TakeQuota(Command[tuple[Charge | Shadowed | None, ...]]):
+    """Reserve, call by call in order; the answer holds None, the first exceeded charge, or what shadow limits say. Once per call key.
+
+    What left its window before the call ended is drawn again, and so is a window that the policy did not have then.
 
     With `whole` either every call gets its reservations or none does.
     """
@@ -205,17 +224,28 @@ class TakeQuota(Command[tuple[Charge | None, ...]]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskApproval(Command[Approval]):
-    """Find the approval of this fingerprint in this conversation, or open `proposal` with its event. Expiry is judged now."""
+class AskApproval(Command[Approval | None]):
+    """Find the approval of this fingerprint in this conversation, or open `proposal` with its event. Expiry is judged now.
+
+    Where it is not to be opened yet (`opens`), the proposal itself is the answer, and a `Record` opens it together with the decision.
+    None, and nothing is opened, where so many questions (`most`) of this person wait for a decision in this tenant already.
+    """
 
     proposal: Approval
-    event: Event
+    event: Event | Callable[[], Event]  # made where it is needed: most questions are asked once and looked up often
     run: int  # a rejected approval counts until the user has spoken again
+    most: int | None = None
+    opens: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record(Command[None]):
-    """Write rows and events in one transaction, durable when it returns. Refused rows release their reservations."""
+class Record(Command[tuple[Approval | None, ...] | None]):
+    """Write rows and events in one transaction, durable when it returns. Refused rows release their reservations.
+
+    With `asks` it opens their proposals first. Where something else answers one of them by now, rows and events are not written, and the
+    answer holds the approval of each ask (None: too many are open); else there is none.
+    """
 
     rows: tuple[CallRow, ...]
     events: tuple[Event, ...]
+    asks: tuple[AskApproval, ...] = ()

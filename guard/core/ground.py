@@ -7,15 +7,16 @@ and the facts, before authorize. It can only refuse.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from guard.core.conditions import Condition
 from guard.core.model import Evidence, GroundedCall, Origin, Refusal, Session, ValidCall
 from guard.core.paths import ANY, Path
 from guard.core.ports import CallRow, Ledger
 from guard.core.reasons import Reason
-from guard.core.rules import After, Ground, Source
+from guard.core.rules import After, Ground, Source, SumLimit, WindowLimit
 from guard.core.sources import echoes, in_words, records, same_record
 from guard.core.values import Json, canonical, equal, is_number
 
@@ -35,10 +36,11 @@ _NOTHING: tuple[frozenset[str], bool] = (frozenset(), False)
 def needs(valid: ValidCall) -> tuple[frozenset[str], bool]:
     """Which tools' earlier calls this call must be compared with, and whether the user's words are needed."""
     tool = valid.tool
-    if not (tool.grounds or tool.after or tool.limits.sums):
+    limits: list[SumLimit | WindowLimit] = [*tool.limits.sums, *tool.limits.windows]
+    if not (tool.grounds or tool.after or limits):
         return _NOTHING
     sources = [source for ground in tool.grounds for source in ground.sources]
-    sources += [limit.at_most for limit in tool.limits.sums if isinstance(limit.at_most, Source)]
+    sources += [limit.at_most for limit in limits if isinstance(limit.at_most, Source)]
     tools = {source.tool for source in sources if source.origin == "tool"} | {after.tool for after in tool.after}
     return frozenset(tools), any(source.origin == "user" for source in sources)
 
@@ -48,30 +50,59 @@ def ground(valid: ValidCall, session: Session, ledger: Ledger) -> GroundedCall |
     tool = valid.tool
     owned = frozenset([binding.field for binding in tool.bindings])
     if not tool.grounds and not tool.after:
-        return GroundedCall(valid=valid, origins=valid.origins, owned=owned)
+        return GroundedCall(valid=valid, origins=valid.origins, owned=owned, shadowed=valid.shadowed)
     facts = session.facts()
-    grounds = [(rule, _grounded(rule, valid, facts, ledger)) for rule in tool.grounds]
-    afters = [(rule, _prerequisite(rule, valid, facts, ledger)) for rule in tool.after]
+    grounds = [(rule, _grounded(rule, valid, facts, ledger)) for rule in tool.grounds if not rule.shadow]
+    afters = [(rule, _prerequisite(rule, valid, facts, ledger)) for rule in tool.after if not rule.shadow]
     for after, met in afters:  # first: what has to be called comes before which values it gives
-        if met is None and not after.shadow:
+        if met is None:
             return Refusal(reason=Reason.PREREQUISITE_MISSING, detail=_wanted(after), rules=(f"after {after.tool}",))
     for rule, found in grounds:
-        if found is None and not rule.shadow:
+        if found is None:
             return Refusal(reason=Reason.NOT_GROUNDED, detail=_demand(rule), rules=(f"ground {rule.argument}",))
     origins = {**valid.origins, **{rule.argument.steps[0]: one.origin for rule, found in grounds for one in found or ()}}
     relied = [one.evidence for _, found in grounds for one in found or () if one.evidence]
     relied += [met for _, met in afters if met]
     exact = {str(rule.argument) for rule, found in grounds if found and all(one.exact for one in found)}
+    shadowed, trial = _shadows(valid, facts, ledger)
     return GroundedCall(
         valid=valid,
         origins=origins,
         owned=owned | exact,
         evidence=tuple(dict.fromkeys(relied)),
-        shadowed=tuple(
-            [f"ground {rule.argument}" for rule, found in grounds if found is None]
-            + [f"after {after.tool}" for after, met in afters if met is None]
-        ),
+        shadowed=valid.shadowed + shadowed,
+        trial=trial,
     )
+
+
+def _shadows(valid: ValidCall, facts: Mapping[str, Json], ledger: Ledger) -> tuple[tuple[str, ...], tuple[Evidence, ...]]:
+    """What shadow rules would have refused, and what they relied on that may be used once only. They vouch for no value."""
+    told: list[str] = []
+    relied: list[Evidence | None] = []
+    grounds, afters = valid.tool.grounds, valid.tool.after
+    judged: list[tuple[str, Callable[[], list[Evidence | None] | None]]] = [
+        *((f"ground {rule.argument}", partial(_relied, rule, valid, facts, ledger)) for rule in grounds if rule.shadow),
+        *((f"after {after.tool}", partial(_met, after, valid, facts, ledger)) for after in afters if after.shadow),
+    ]
+    for name, judge in judged:
+        try:
+            found = judge()
+        except Exception:  # noqa: BLE001 - a rule in force would refuse for it
+            told.append(f"{name} (error)")
+            continue
+        told += [name] if found is None else []
+        relied += found or []
+    return tuple(told), tuple(dict.fromkeys(one for one in relied if one is not None and one.once))
+
+
+def _relied(rule: Ground, valid: ValidCall, facts: Mapping[str, Json], ledger: Ledger) -> list[Evidence | None] | None:
+    found = _grounded(rule, valid, facts, ledger)
+    return None if found is None else [one.evidence for one in found]
+
+
+def _met(after: After, valid: ValidCall, facts: Mapping[str, Json], ledger: Ledger) -> list[Evidence | None] | None:
+    met = _prerequisite(after, valid, facts, ledger)
+    return None if met is None else [met]
 
 
 def _grounded(rule: Ground, valid: ValidCall, facts: Mapping[str, Json], ledger: Ledger) -> list[_Found] | None:
@@ -100,7 +131,7 @@ class _Pool:
     """Where the values of one source stand, looked up once for all values of an argument."""
 
     def __init__(self, source: Source, valid: ValidCall, facts: Mapping[str, Json], ledger: Ledger) -> None:
-        self._source, self._words = source, ledger.words
+        self._source, self._words, self._most = source, ledger.words, valid.tool.ceilings.user_words
         self._held = source.path.find(facts) if source.origin == "session" and source.path is not None else []
         self._records = records(source, valid.arguments, ledger) if source.origin == "tool" else []
         self._index: dict[str, list[tuple[Json, CallRow]]] | None = None
@@ -109,7 +140,7 @@ class _Pool:
         """What `value` relies on in this source."""
         source = self._source
         if source.origin == "user":
-            return _Found(origin="user") if in_words(value, self._words) else None
+            return _Found(origin="user") if in_words(value, self._words, self._most) else None
         if source.origin == "session":
             return _Found(origin="session") if any(_among(value, item) for item in self._held) else None
         for recorded, row in self._equal(value) if source.relation == "equals" else self._all():

@@ -6,13 +6,17 @@ cannot be measured refuses. Comes after authorize and before approve, so that a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 
 from guard.core.model import AuthorizedCall, CallKey, Refusal, Usage, ValidCall
+from guard.core.paths import Path
 from guard.core.ports import Charge, Ledger, Opened
 from guard.core.reasons import Reason
-from guard.core.rules import Limits, Source, SumLimit
+from guard.core.rules import Limits, Source, SumLimit, WindowLimit
 from guard.core.sources import echoes, records
 from guard.core.values import canonical, digest, is_number
 
@@ -31,80 +35,185 @@ def priced(usage: Usage, limits: Limits) -> Usage:
     return Usage(tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, model=usage.model, cost=cost, known=True)
 
 
-def exhausted(opened: Opened, limits: Limits) -> Refusal | None:
-    """Whether the run or conversation may go on at all: steps, seconds, tokens, cost."""
+def exhausted(opened: Opened, limits: Limits) -> tuple[Refusal | None, tuple[str, ...]]:
+    """Whether the run or conversation may go on at all: steps, seconds, tokens, cost; and what shadow limits would have refused."""
     run, whole = limits.run, limits.conversation
     measured = (
-        ("steps", run, Decimal(opened.steps)),
-        ("seconds", run, Decimal(repr(opened.seconds))),
-        ("tokens", run, Decimal(opened.tokens) if opened.tokens_known else None),
-        ("cost", run, opened.cost),
-        ("tokens", whole, Decimal(opened.total_tokens) if opened.total_known else None),
-        ("cost", whole, opened.total_cost),
+        ("steps", "run", run, Decimal(opened.steps)),
+        ("seconds", "run", run, Decimal(repr(opened.seconds))),
+        ("tokens", "run", run, Decimal(opened.tokens) if opened.tokens_known else None),
+        ("cost", "run", run, opened.cost),
+        ("tokens", "conversation", whole, Decimal(opened.total_tokens) if opened.total_known else None),
+        ("cost", "conversation", whole, opened.total_cost),
     )
-    for name, limits_of, amount in measured:
+    shadowed: list[str] = []
+    for name, table, limits_of, amount in measured:
         most = limits_of.get(name)
-        if most is None:
+        if most is None or (amount is not None and amount <= most):
             continue
-        if amount is None:
-            return Refusal(
-                reason=Reason.LIMIT_UNKNOWN, detail=f"The {name} of this reply are not known.", rules=(f"limit {name}",)
-            )
-        if amount > most:
-            return Refusal(
-                reason=Reason.LIMIT_REACHED, detail=f"The limit on {name} is {most}.", rules=(f"limit {name}",), stop=True
-            )
-    return None
+        if f"{table}.{name}" in limits.shadow:
+            shadowed.append(f"limit {table}.{name}" + (" (unknown)" if amount is None else ""))
+            continue
+        return _over(name, most, known=amount is not None), tuple(shadowed)
+    return None, tuple(shadowed)
 
 
-def charges(call: AuthorizedCall, limits: Limits, key: CallKey, run: int, ledger: Ledger) -> tuple[Charge, ...] | Refusal:
+def _over(name: str, most: Decimal, *, known: bool) -> Refusal:
+    rules = (f"limit {name}",)
+    if not known:
+        return Refusal(reason=Reason.LIMIT_UNKNOWN, detail=f"The {name} of this reply are not known.", rules=rules)
+    return Refusal(reason=Reason.LIMIT_REACHED, detail=f"The limit on {name} is {most}.", rules=rules, stop=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """What a call draws, and which shadow limits could not even be measured."""
+
+    charges: tuple[Charge, ...] = ()
+    shadowed: tuple[str, ...] = ()
+
+
+_NOTHING = Drawn()
+
+
+def charges(call: AuthorizedCall, limits: Limits, key: CallKey, run: int, ledger: Ledger) -> Drawn | Refusal:
     """Every budget that this call draws on, each with its limit. `run` counts how often the user has spoken."""
     valid = call.valid
-    if not (limits.counted or valid.tool.limits.any or call.grounded.evidence):
-        return ()
-    where = canonical([key.ref.tenant, key.ref.conversation])
-    whole, this_run, this_turn = f"conversation of {where}", f"run of {where}:{run}", f"turn of {where}:{key.turn}"
-    own = valid.tool.limits
-    mark = valid.fingerprint
-    counted = (
-        (this_turn, "calls", limits.turn_calls),
-        (this_run, "calls", limits.run.get("calls")),
-        (whole, "calls", limits.conversation.get("calls")),
-        (this_run, f"equal:{mark}", limits.run.get("equal")),
-        (this_run, f"tool:{valid.tool.name}", own.calls),
-        (this_run, f"equal:{mark}:tool", own.equal),
-    )
-    found = [
-        Charge(scope=scope, name=name, amount=_ONE, limit=Decimal(most)) for scope, name, most in counted if most is not None
-    ]
-    for rule in own.sums:
-        charge = _sum(rule, valid, key.ref.tenant, ledger)
-        if isinstance(charge, Refusal):
+    grounded = call.grounded
+    if not (limits.counted or valid.tool.limits.any or grounded.evidence or grounded.trial):
+        return _NOTHING
+    found = _counted(valid, limits, key, run)
+    shadowed: list[str] = []
+    rules: list[SumLimit | WindowLimit] = [*valid.tool.limits.sums, *valid.tool.limits.windows, *limits.windows]
+    for rule in rules:
+        charge = _measured(rule, valid, key, ledger)
+        if isinstance(charge, str):
+            shadowed.append(charge)
+        elif isinstance(charge, Refusal):
             return charge
-        found.append(charge)
-    return (*found, *_once(call, whole))
+        else:
+            found.append(charge)
+    return Drawn(charges=tuple(_distinct([*found, *_once(call, key)])), shadowed=tuple(shadowed))
+
+
+def _counted(valid: ValidCall, limits: Limits, key: CallKey, run: int) -> list[Charge]:
+    """Counts since the user last spoke, in this turn, and in the whole conversation."""
+    where = _where(key)
+    whole, this_run, this_turn = f"conversation of {where}", f"run of {where}:{run}", f"turn of {where}:{key.turn}"
+    own, tool, mark = valid.tool.limits, valid.tool.name, valid.fingerprint
+    rows = (
+        (this_turn, "calls", limits.turn_calls, "turn.calls"),
+        (this_run, "calls", limits.run.get("calls"), "run.calls"),
+        (whole, "calls", limits.conversation.get("calls"), "conversation.calls"),
+        (this_run, f"equal:{mark}", limits.run.get("equal"), "run.equal"),
+        (this_run, f"tool:{tool}", own.calls, ""),
+        (this_run, f"equal:{mark}:tool", own.equal, ""),
+        (this_run, f"tool:{tool}", own.shadow_calls, f"{tool}.calls"),
+        (this_run, f"equal:{mark}:tool", own.shadow_equal, f"{tool}.equal"),
+    )
+    shadows = limits.shadow | {f"{tool}.calls", f"{tool}.equal"}
+    return [
+        _shadow(Charge(scope=scope, name=name, amount=_ONE, limit=Decimal(most), rule=f"limit {rule}"), rule in shadows)
+        for scope, name, most, rule in rows
+        if most is not None
+    ]
+
+
+def _where(key: CallKey) -> str:
+    return canonical([key.ref.tenant, key.ref.conversation])
+
+
+def _shadow(charge: Charge, shadow: bool) -> Charge:  # noqa: FBT001 - the rule's own flag
+    """A shadow draws on a budget of its own, so that nobody else's total is touched."""
+    return replace(charge, scope=f"shadow of {charge.scope}", shadow=True) if shadow else charge
+
+
+def _distinct(found: list[Charge]) -> list[Charge]:
+    """Two limits on one budget are one: the tighter."""
+    tightest: dict[tuple[str, str], Charge] = {}
+    for charge in found:
+        known = tightest.get((charge.scope, charge.name))
+        if known is None or charge.limit < known.limit:
+            tightest[charge.scope, charge.name] = charge
+    return list(tightest.values())
+
+
+def _measured(rule: SumLimit | WindowLimit, valid: ValidCall, key: CallKey, ledger: Ledger) -> Charge | Refusal | str:
+    """The draw on one limit; what a shadow cannot measure is only named."""
+    name = rule.text if isinstance(rule, WindowLimit) else f"limit {valid.tool.name}.sum {rule.argument}"
+    try:
+        charge = _window(rule, valid, key, ledger) if isinstance(rule, WindowLimit) else _sum(rule, valid, key.ref.tenant, ledger)
+    except Exception:
+        if not rule.shadow:
+            raise
+        return f"{name} (error)"
+    if isinstance(charge, Refusal):
+        return f"{name} (unknown)" if rule.shadow else charge
+    return _shadow(replace(charge, rule=name) if rule.shadow else charge, rule.shadow)
 
 
 def _sum(rule: SumLimit, valid: ValidCall, tenant: str, ledger: Ledger) -> Charge | Refusal:
-    reach = rule.argument.reach(valid.arguments)
-    amounts = [amount for amount, _ in reach.spots]
     name = f"sum:{valid.tool.name}:{rule.argument}"
-    if not amounts or reach.missing or reach.blocked or not all(is_number(amount) and amount >= 0 for amount in amounts):
-        return Refusal(
-            reason=Reason.LIMIT_UNKNOWN, detail=f"{rule.argument} must be given as a number of zero or more.", rules=(name,)
-        )
-    limit = rule.at_most if isinstance(rule.at_most, Decimal) else _recorded(rule.at_most, valid.arguments, ledger)
-    if limit is None:
-        return Refusal(reason=Reason.LIMIT_UNKNOWN, detail=f"First look up {_said(rule)}, in an earlier turn.", rules=(name,))
+    total, limit = _amount(rule.argument, valid, name), _most(rule, valid, ledger, name)
+    if isinstance(total, Refusal):
+        return total
+    if isinstance(limit, Refusal):
+        return limit
     place = digest(*(canonical(value) for path in rule.per for value in path.find(valid.arguments)))
-    total = Decimal(0)
-    for amount in amounts:
-        total = _EXACT.add(total, Decimal(str(amount)))  # rounding raises, and what raises refuses
     return Charge(scope=f"tenant of {canonical(tenant)}", name=f"{name}:{place}", amount=total, limit=limit)
 
 
-def _said(rule: SumLimit) -> str:
-    return f"{rule.at_most.tool}.{rule.at_most.path}" if isinstance(rule.at_most, Source) else str(rule.argument)
+def _window(rule: WindowLimit, valid: ValidCall, key: CallKey, ledger: Ledger) -> Charge | Refusal:
+    total = _ONE if rule.argument is None else _amount(rule.argument, valid, rule.text)
+    limit = _most(rule, valid, ledger, rule.text)
+    if isinstance(total, Refusal):
+        return total
+    if isinstance(limit, Refusal):
+        return limit
+    tool, same = "" if rule.every else valid.tool.name, valid.digest if rule.counts == "equal" else ""
+    places = [canonical([str(path), *path.find(valid.arguments)]) for path in rule.per]
+    spot = digest(tool, str(rule.argument or ""), same, *places)
+    kind = "sum" if rule.counts == "sum" else "window"
+    return Charge(
+        scope=_scope(rule.of, key),
+        name=f"{kind}:{rule.counts}:{'every' if rule.every else 'tool'}:{rule.seconds!r}:{spot}",
+        amount=total,
+        limit=limit,
+        window=rule.seconds,
+        own=rule.of != "tenant",
+        rule=rule.text,
+    )
+
+
+def _scope(of: str, key: CallKey) -> str:
+    ref = key.ref
+    if of == "conversation":
+        return f"conversation of {_where(key)}"
+    return f"tenant of {canonical(ref.tenant)}" if of == "tenant" else f"person of {canonical([ref.tenant, ref.principal])}"
+
+
+def _amount(argument: Path, valid: ValidCall, name: str) -> Decimal | Refusal:
+    """The sum of every amount at an argument."""
+    reach = argument.reach(valid.arguments)
+    amounts = [amount for amount, _ in reach.spots]
+    if not amounts or reach.missing or reach.blocked or not all(is_number(amount) and amount >= 0 for amount in amounts):
+        return Refusal(
+            reason=Reason.LIMIT_UNKNOWN, detail=f"{argument} must be given as a number of zero or more.", rules=(name,)
+        )
+    total = Decimal(0)
+    for amount in amounts:
+        total = _EXACT.add(total, Decimal(str(amount)))  # rounding raises, and what raises refuses
+    return total
+
+
+def _most(rule: SumLimit | WindowLimit, valid: ValidCall, ledger: Ledger, name: str) -> Decimal | Refusal:
+    """The limit, a number or what an earlier result says."""
+    if isinstance(rule.at_most, Decimal):
+        return rule.at_most
+    found = _recorded(rule.at_most, valid.arguments, ledger)
+    said = f"{rule.at_most.tool}.{rule.at_most.path}"
+    unknown = Refusal(reason=Reason.LIMIT_UNKNOWN, detail=f"First look up {said}, in an earlier turn.", rules=(name,))
+    return unknown if found is None else found
 
 
 def _recorded(source: Source, arguments: Mapping[str, object], ledger: Ledger) -> Decimal | None:
@@ -115,11 +224,17 @@ def _recorded(source: Source, arguments: Mapping[str, object], ledger: Ledger) -
     return None
 
 
-def _once(call: AuthorizedCall, scope: str) -> list[Charge]:
+def _once(call: AuthorizedCall, key: CallKey) -> list[Charge]:
     """Evidence that may be used only once is a budget of one: taken with the call, so that two calls cannot both have it."""
-    name = "sum:once"  # whatever tool uses it
-    used = [item for item in call.grounded.evidence if item.once]
-    return [Charge(scope=scope, name=f"{name}:{item.turn}.{item.position}", amount=_ONE, limit=_ONE) for item in used]
+    scope, name = f"conversation of {_where(key)}", "sum:once"  # whatever tool uses it
+    used = [(item, False) for item in call.grounded.evidence if item.once] + [(item, True) for item in call.grounded.trial]
+    return [
+        _shadow(
+            Charge(scope=scope, name=f"{name}:{item.turn}.{item.position}", amount=_ONE, limit=_ONE, rule="once"),
+            shadow,
+        )
+        for item, shadow in used
+    ]
 
 
 def exceeded(charge: Charge) -> Refusal:
@@ -129,9 +244,40 @@ def exceeded(charge: Charge) -> Refusal:
         return Refusal(
             reason=Reason.PREREQUISITE_MISSING, detail="What this call relies on has been used already.", rules=("once",)
         )
+    if charge.window is not None:
+        return _passed(charge, charge.window)
     if kind == "equal":
         return Refusal(reason=Reason.REPEATED_CALL, rules=("limit equal",))
     what = {"sum": "the sum of amounts", "tool": "calls of this tool", "calls": "calls"}.get(kind, kind)
     return Refusal(
         reason=Reason.LIMIT_REACHED, detail=f"The limit on {what} ({charge.scope.split(':')[0]}).", rules=(f"limit {kind}",)
     )
+
+
+def _passed(charge: Charge, window: float) -> Refusal:
+    """The refusal for a window. When it may fit again is told only where nobody else draws on it."""
+    _, counts, tools, *_ = charge.name.split(":")
+    what = {"sum": "the sum of amounts", "equal": "equal calls"}.get(counts, "calls") + (
+        " of this tool" if tools == "tool" else ""
+    )
+    detail = f"The limit on {what} within {_spelled(window)}."
+    extra: dict[str, object] = {}
+    if charge.again is not None:
+        when = _moment(charge.again)
+        detail += f" The same may fit again from {when} on."
+        extra = {"not_before": when}
+    return Refusal(reason=Reason.LIMIT_REACHED, detail=detail, rules=(charge.rule,), extra=extra)
+
+
+def _spelled(seconds: float) -> str:
+    """A length of time in its largest whole unit."""
+    for unit, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        count, rest = divmod(seconds, unit)
+        if count and not rest:
+            return f"{count:.0f} {name}{'' if count == 1 else 's'}"
+    return f"{seconds:g} seconds"
+
+
+def _moment(at: float) -> str:
+    """A time in UTC, to the next full second."""
+    return datetime.fromtimestamp(math.ceil(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

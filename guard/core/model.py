@@ -120,6 +120,7 @@ class ValidCall:
     digest: str
     fingerprint: str
     mark: str = ""  # for actions: what makes two of them the same, whatever the tool's definition
+    shadowed: tuple[str, ...] = ()  # shadow rules that would have refused so far
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +140,8 @@ class GroundedCall:
     origins: Mapping[str, Origin]
     owned: frozenset[str]
     evidence: tuple[Evidence, ...] = ()
-    shadowed: tuple[str, ...] = ()  # shadow rules that would have refused
+    shadowed: tuple[str, ...] = ()  # shadow rules that would have refused so far
+    trial: tuple[Evidence, ...] = ()  # what shadow rules relied on that may be used once only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +151,7 @@ class AuthorizedCall:
     grounded: GroundedCall
     rules: tuple[str, ...]
     approval: ApprovalRule | None = None  # whom to ask, when somebody must be asked
+    shadowed: tuple[str, ...] = ()  # shadow rules that would have refused so far
 
     @property
     def valid(self) -> ValidCall:

@@ -15,12 +15,9 @@ from typing import Any
 
 from guard.core.model import ParsedCall, Refusal, ToolCall
 from guard.core.reasons import Reason
-from guard.core.rules import Tool
+from guard.core.rules import Ceilings, Tool
 from guard.core.values import Json, JsonObject
 
-MAX_BYTES = 262_144  # of argument text; the largest recorded real call is a tenth of it
-MAX_DEPTH = 64
-MAX_ITEMS = 20_000
 MAX_EXPONENT = 4_000  # a number with a longer exponent cannot be compared without building it
 _PLAIN = frozenset({str, int, bool, type(None), Decimal})
 
@@ -54,7 +51,7 @@ def parse(call: ToolCall, tools: Mapping[str, Tool], names: Names) -> ParsedCall
     except _UnfitError as error:
         return _malformed(call, str(error))
     except (_TooLargeError, RecursionError) as error:
-        text = str(error) if isinstance(error, _TooLargeError) else f"Nested deeper than {MAX_DEPTH} levels."
+        text = str(error) if isinstance(error, _TooLargeError) else f"Nested deeper than {tool.ceilings.arguments_depth} levels."
         return Refusal(reason=Reason.ARGUMENTS_TOO_LARGE, detail=text)
     return ParsedCall(call=call, tool=tool, arguments=arguments)
 
@@ -78,17 +75,17 @@ def _malformed(call: ToolCall, text: str) -> Refusal:
 def _decode(raw: str | Mapping[str, Json] | None, tool: Tool) -> JsonObject:
     if raw is None:
         return {}
+    most = tool.ceilings
     if not isinstance(raw, str):
-        return _object(_exact(raw, 0, [MAX_ITEMS]))
-    if len(raw) > MAX_BYTES:
-        raise _TooLargeError(f"The arguments have {len(raw)} characters; at most {MAX_BYTES} are accepted.")
+        return _object(_exact(raw, 0, _Left(most)))
+    _Left(most).read(raw)
     if not raw.strip():
         return {}  # a tool with required fields refuses this in validate, naming them
-    value = _text(raw)
+    value = _text(raw, most)
     if isinstance(value, str):
         if not tool.unwrap:
             raise _UnfitError("The arguments are text that holds JSON. Send the object itself, encoded once.")
-        value = _text(value)
+        value = _text(value, most)
     return _object(value)
 
 
@@ -98,13 +95,13 @@ def _object(value: Json) -> JsonObject:
     return value
 
 
-def _text(raw: str) -> Json:
+def _text(raw: str, most: Ceilings) -> Json:
     value = _STRICT(raw)
-    if type(value) is dict and len(value) <= MAX_ITEMS and _PLAIN.issuperset(map(type, value.values())):
+    if type(value) is dict and len(value) <= most.arguments_items and _PLAIN.issuperset(map(type, value.values())):
         nested = False
     else:
         nested = True
-        _bounds(value, 0, [MAX_ITEMS])
+        _bounds(value, 0, _Left(most))
     if "\\u" in raw or not raw.isascii():
         _whole_characters(value, nested=nested)
     return value
@@ -145,14 +142,34 @@ def _whole(text: str) -> int:
 _STRICT = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_fraction, parse_int=_whole).decode
 
 
-def _bounds(value: Json, depth: int, left: list[int]) -> None:
-    """Count levels and items; a list holds one number so that the recursion can share it."""
-    if depth > MAX_DEPTH:
-        raise _TooLargeError(f"Nested deeper than {MAX_DEPTH} levels.")
+class _Left:
+    """What a recursion may still use, shared by all its branches: levels, items and, of a decoded value, bytes."""
+
+    __slots__ = ("bytes", "items", "most")
+
+    def __init__(self, most: Ceilings) -> None:
+        self.most, self.items, self.bytes = most, most.arguments_items, most.arguments_bytes
+
+    def level(self, depth: int) -> None:
+        if depth > self.most.arguments_depth:
+            raise _TooLargeError(f"Nested deeper than {self.most.arguments_depth} levels.")
+
+    def take(self, items: int) -> None:
+        self.items -= items
+        if self.items < 0:
+            raise _TooLargeError(f"More than {self.most.arguments_items} values.")
+
+    def read(self, text: str) -> None:
+        self.bytes -= len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+        if self.bytes < 0:
+            raise _TooLargeError(f"The arguments are longer than {self.most.arguments_bytes} bytes.")
+
+
+def _bounds(value: Json, depth: int, left: _Left) -> None:
+    """Count levels and items."""
+    left.level(depth)
     items = value.values() if type(value) is dict else value if type(value) is list else ()
-    left[0] -= len(items)
-    if left[0] < 0:
-        raise _TooLargeError(f"More than {MAX_ITEMS} values.")
+    left.take(len(items))
     for item in items:
         if type(item) is dict or type(item) is list:
             _bounds(item, depth + 1, left)
@@ -180,30 +197,32 @@ def _encodable(text: str) -> None:
         raise _UnfitError("Half a character: an escaped surrogate without its other half.") from None
 
 
-def _exact(value: Json, depth: int, left: list[int]) -> Json:
+def _exact(value: Json, depth: int, left: _Left) -> Json:
     """A copy of an already decoded value with exact numbers; refuses what JSON cannot say."""
-    left[0] -= 1
-    if depth > MAX_DEPTH or left[0] < 0:
-        raise _TooLargeError(f"Nested deeper than {MAX_DEPTH} levels or more than {MAX_ITEMS} values.")
+    left.level(depth)
     kind = type(value)
     if kind is str:
         _encodable(value)
+        left.read(value)
         return value
     if value is None or kind is bool:
         return value
     if kind is int:
         return _whole(str(value)) if abs(value) >= 1 << 512 else value
     if isinstance(value, Mapping):
-        return {_key(key): _exact(item, depth + 1, left) for key, item in value.items()}
+        left.take(len(value))
+        return {_key(key, left): _exact(item, depth + 1, left) for key, item in value.items()}
     if isinstance(value, list | tuple):
+        left.take(len(value))
         return [_exact(item, depth + 1, left) for item in value]
     return _number(value)
 
 
-def _key(key: object) -> str:
+def _key(key: object, left: _Left) -> str:
     if type(key) is not str:
         raise _UnfitError("Every key must be text.")
     _encodable(key)
+    left.read(key)
     return key
 
 

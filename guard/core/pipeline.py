@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import cast
 
 from guard.core import answer, audit
 from guard.core import ports as p
@@ -22,13 +24,15 @@ from guard.core.bind import bind
 from guard.core.board import Board, Context, Item, Waits, conclude
 from guard.core.endings import Ended, ended, share
 from guard.core.ground import ground, needs
-from guard.core.limit import charges, exceeded, exhausted, priced
+from guard.core.limit import priced
 from guard.core.model import (
     Allow,
+    Approval,
     AuthorizedCall,
     BoundCall,
     CallKey,
     GroundedCall,
+    Hold,
     Outcome,
     ParsedCall,
     Refusal,
@@ -36,8 +40,10 @@ from guard.core.model import (
     ValidCall,
 )
 from guard.core.parse import Names, parse
+from guard.core.quotas import drew, wanted
 from guard.core.reasons import Reason
 from guard.core.recall import adopt, recall, same_content
+from guard.core.rules import ApprovalRule
 from guard.core.taking import act, give_up, join, overtaken, run
 from guard.core.validate import validate
 from guard.errors import StoreError
@@ -70,10 +76,20 @@ def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False
     board.each(ToolCall, lambda index, _: recall(items[index], opened))
     if truncated:
         board.each(ToolCall, lambda _, __: Refusal(reason=Reason.TRUNCATED_REPLY))
-    if most is not None and len(items) > most:
-        over = Refusal(reason=Reason.LIMIT_REACHED, detail=f"The provider takes at most {most} calls in one message.")
-        board.each(ToolCall, lambda index, call: over if index >= most else call)
+    ceiling = context.policy.ceilings.message_calls
+    if most is not None and most <= ceiling:
+        _cut(board, most, Refusal(reason=Reason.LIMIT_REACHED, detail=f"The provider takes at most {most} calls in one message."))
+    else:
+        rules = ("ceiling message_calls",)
+        detail = f"One message may hold at most {ceiling} calls."
+        _cut(board, ceiling, Refusal(reason=Reason.LIMIT_REACHED, detail=detail, rules=rules))
     return (yield from _walk(board))
+
+
+def _cut(board: Board, most: int, over: Refusal) -> None:
+    """Refuse the calls of a message behind the first so many."""
+    if len(board.items) > most:
+        board.each(ToolCall, lambda index, call: over if index >= most else call)
 
 
 def settle_calls(rows: Sequence[p.CallRow], context: Context) -> p.Flow[Walked]:
@@ -167,51 +183,64 @@ def _ledgers(board: Board) -> p.Flow[dict[int, p.Ledger]]:
 
 def _limit(board: Board, ledgers: dict[int, p.Ledger]) -> p.Flow[None]:
     """Reserve every budget, call by call in order, before anybody is asked."""
-    limits, opened = board.context.policy.limits, board.opened
-    if opened is not None and opened.again is not p.Again.AGAIN and (over := exhausted(opened, limits)) is not None:
-        board.each(AuthorizedCall, lambda _, __: over)
-    drawn: list[tuple[int, CallKey, tuple[p.Charge, ...]]] = []
-    for index, call in board.having(AuthorizedCall):
-        item = board.items[index]
-        found = charges(call, limits, item.key, board.run(index), ledgers[item.since])
-        if isinstance(found, Refusal):
-            board.put(index, found)
-        elif found:
-            drawn.append((index, board.keys[index], found))
+    drawn = wanted(board, ledgers)
     if drawn:
-        command = p.TakeQuota(calls=tuple((key, found) for _, key, found in drawn), whole=limits.whole_turn)
-        for (index, _, _), over_charge in zip(drawn, (yield from p.ask(command)), strict=True):
-            if over_charge is not None:
-                board.put(index, exceeded(over_charge))
+        command = p.TakeQuota(calls=tuple(one for _, one in drawn), whole=board.context.policy.limits.whole_turn)
+        drew(board, drawn, (yield from p.ask(command)))
 
 
 def _approve(board: Board) -> p.Flow[None]:
     """Ask a person where the policy says so; nobody is asked about a call that was refused above."""
     context = board.context
+    asked: dict[str, Approval] = {}  # questions of this turn, which are not in the store yet
     for index, call in board.having(AuthorizedCall):
         if call.approval is None:
             board.put(index, Allow(call=call))
             continue
         item, key = board.items[index], board.keys[index]
-        asked = proposal(call, call.approval, key, context.policy.version, context.now)
-        event = audit.requested(asked, key, item.call, context.redactor)
-        found = yield from p.ask(p.AskApproval(proposal=asked, event=event, run=board.run(index)))
-        if found.status == "consumed" and index not in board.lost:
-            state = yield from overtaken(board, index, call.valid)
-            if isinstance(state, Outcome | Refusal):
-                board.put(index, state)
-                continue
-        try:
-            board.put(index, approve(call, call.approval, found, context.policy.authorizer, again=index in board.lost))
-        except Exception as error:  # noqa: BLE001 - default deny, as in every room
-            board.put(index, Refusal(reason=Reason.POLICY_FAILED, note=type(error).__name__))
+        question = proposal(call, call.approval, key, context.policy.version, context.now)
+        event = partial(audit.requested, question, key, item.call, context.redactor)
+        lost = index in board.lost  # it is in doubt until somebody says yes, so it will not be held: the question opens now
+        ask = p.AskApproval(
+            proposal=question, event=event, run=board.run(index), most=context.policy.ceilings.open_approvals, opens=lost
+        )
+        found = asked.get(question.fingerprint) or (yield from p.ask(ask))
+        if found is question and not lost:
+            asked[question.fingerprint] = question
+            board.asks.append(ask)
+        yield from _answered(board, index, call, found)
+
+
+def _answered(board: Board, index: int, call: AuthorizedCall, found: Approval | None) -> p.Flow[None]:
+    """What this approval means for the call, and what became of a call whose approval was spent."""
+    if found is not None and found.status == "consumed" and index not in board.lost:
+        state = yield from overtaken(board, index, call.valid)
+        if isinstance(state, Outcome | Refusal):
+            board.put(index, state)
+            return
+    try:
+        rule, judge = cast("ApprovalRule", call.approval), board.context.policy.authorizer
+        board.put(index, approve(call, rule, found, judge, again=index in board.lost))
+    except Exception as error:  # noqa: BLE001 - default deny, as in every room
+        board.put(index, Refusal(reason=Reason.POLICY_FAILED, note=type(error).__name__))
 
 
 def _record(board: Board) -> p.Flow[None]:
-    """Make every proposal and decision durable, in one transaction, before anything runs."""
-    rows, events = conclude(board)
-    if rows or events:
-        yield from p.ask(p.Record(rows=tuple(rows), events=tuple(events)))
+    """Make every proposal, question and decision durable, in one transaction, before anything runs."""
+    undecided, (rows, events) = tuple(board.states), conclude(board)
+    holds = {index: state for index, state in enumerate(undecided) if isinstance(state, Hold)}
+    waiting = {state.approval.id for index, state in holds.items() if board.held(index)}
+    asks = tuple(ask for ask in board.asks if ask.proposal.id in waiting)
+    found = (yield from p.ask(p.Record(rows=tuple(rows), events=tuple(events), asks=asks))) if rows or events else None
+    if not found:
+        return
+    board.states[:] = undecided  # somebody else was faster with one of the questions: all of them are answered now
+    board.asks.clear()
+    answers = {ask.proposal.id: approval for ask, approval in zip(asks, found, strict=True)}
+    for index, state in holds.items():
+        if state.approval.id in answers:
+            yield from _answered(board, index, state.call, answers[state.approval.id])
+    yield from _record(board)
 
 
 # -- after the decision ----------------------------------------------------------------------------------------------------

@@ -45,12 +45,13 @@ from guard.core.commands import (
     OpenTurn,
     Recall,
     Record,
+    Shadowed,
     TakeQuota,
     ask,
 )
 from guard.core.model import Approval, CallKey, ConversationRef, Session
-from guard.core.rules import Limits, Tool
-from guard.core.values import sha
+from guard.core.rules import CEILINGS, Ceilings, Limits, Tool
+from guard.core.values import Json, sha
 
 __all__ = [
     "Again",
@@ -88,6 +89,7 @@ __all__ = [
     "Redactor",
     "Replay",
     "Sealed",
+    "Shadowed",
     "Store",
     "TakeQuota",
     "Together",
@@ -111,8 +113,16 @@ class Verdict:
 class Authorizer(Protocol):
     """Who may do what to which tool. Raising means refusal."""
 
-    def decide(self, session: Session, tool: str, act: str) -> Verdict:
-        """Judge `act` (`call` or `approve`) on `tool`."""
+    @property
+    def scoped(self) -> bool:
+        """Whether some rule reads more than names: arguments, session attributes or records. If not, `scope` changes nothing."""
+
+    def decide(self, session: Session, tool: str, act: str, scope: Mapping[str, Json] | None = None) -> Verdict:
+        """Judge `act` (`call` or `approve`) on `tool`.
+
+        `scope` holds what policies can name: `arguments`, `session`, `resource`, `resolved`. None: there is no call yet; then what reads
+        anything but the session may be true for a rule that allows and may be false for one that denies.
+        """
 
     def roles(self, session: Session) -> frozenset[str]:
         """Every role that the session holds: its own and those that rules derive."""
@@ -126,6 +136,7 @@ class Policy:
     tools: Mapping[str, Tool]
     authorizer: Authorizer
     limits: Limits
+    ceilings: Ceilings = CEILINGS
     unlisted: frozenset[str] = frozenset()  # registered tools without a policy entry
     people: Mapping[str, Session] = field(default_factory=dict)  # operating-system user → who that is
 
@@ -187,14 +198,17 @@ class Store(Protocol):
     def find_twins(self, command: FindTwins) -> Mapping[str, CallRow]:
         """See FindTwins."""
 
-    def take(self, command: TakeQuota) -> tuple[Charge | None, ...]:
+    def take(self, command: TakeQuota) -> tuple[Charge | Shadowed | None, ...]:
         """See TakeQuota."""
 
-    def ask(self, command: AskApproval) -> Approval:
+    def ask(self, command: AskApproval) -> Approval | None:
         """See AskApproval."""
 
     def record(self, rows: Sequence[CallRow], events: Sequence[Event]) -> CallRow | None:
         """See Record and Finish."""
+
+    def hold(self, command: Record) -> tuple[Approval | None, ...] | None:
+        """See Record, with asks."""
 
     def claim(self, command: Claim) -> ClaimAnswer:
         """See Claim."""

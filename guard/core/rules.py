@@ -62,6 +62,7 @@ class Check:
 
     name: str
     run: Callable[[JsonObject], str | None]
+    shadow: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,20 +130,44 @@ class SumLimit:
     argument: Path
     per: tuple[Path, ...]
     at_most: Decimal | Source
+    shadow: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowLimit:
+    """What is counted (`calls`, `equal` ones, or the `sum` of `argument`) stays at or below `at_most` within any `seconds`.
+
+    `of` says whose calls count together: those of a person, of a tenant or of a conversation; `per` that only calls with the same values
+    at these arguments do. `text` is the rule as the record names it.
+    """
+
+    counts: Literal["calls", "equal", "sum"]
+    at_most: Decimal | Source
+    seconds: float
+    text: str
+    of: Literal["principal", "tenant", "conversation"] = "principal"
+    per: tuple[Path, ...] = ()
+    argument: Path | None = None
+    every: bool = False  # over all tools
+    shadow: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolLimits:
-    """Limits of one tool. `calls` and `equal` count since the user last spoke."""
+    """Limits of one tool. `calls` and `equal` count since the user last spoke; what a shadow would permit stands beside."""
 
     calls: int | None = None
     equal: int | None = None
+    shadow_calls: int | None = None
+    shadow_equal: int | None = None
     sums: tuple[SumLimit, ...] = ()
+    windows: tuple[WindowLimit, ...] = ()
 
     @property
     def any(self) -> bool:
         """Whether there is any limit."""
-        return self.calls is not None or self.equal is not None or bool(self.sums)
+        counts = (self.calls, self.equal, self.shadow_calls, self.shadow_equal)
+        return bool(self.sums or self.windows) or any(count is not None for count in counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,11 +179,30 @@ class Limits:
     run: Mapping[str, Decimal] = field(default_factory=dict)  # steps, calls, seconds, tokens, cost, equal
     conversation: Mapping[str, Decimal] = field(default_factory=dict)  # calls, tokens, cost
     prices: Mapping[str, tuple[Decimal, Decimal]] = field(default_factory=dict)  # model → cost of a million tokens in, out
+    windows: tuple[WindowLimit, ...] = ()  # over all tools
+    shadow: frozenset[str] = frozenset()  # which of the above are shadows: `run.calls`, `turn.calls`, …
 
     @property
     def counted(self) -> bool:
         """Whether single calls draw on any budget."""
-        return bool(self.run or self.conversation) or self.turn_calls is not None
+        return bool(self.run or self.conversation or self.windows) or self.turn_calls is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceilings:
+    """How large may be what comes from outside. The first three count for the arguments of one call, and a tool may have its own."""
+
+    arguments_bytes: int = 262_144  # of their text; the largest recorded real call is a tenth of it
+    arguments_depth: int = 64
+    arguments_items: int = 20_000
+    message_calls: int = 1_000  # of one assistant message; those beyond are refused
+    user_words: int = 100_000  # characters of the user's text that are searched; more is no evidence
+    result_bytes: int = 200_000  # of one result, where the tool has no `max_bytes`
+    open_approvals: int = 20  # questions about calls of one person, in one tenant, that wait for a decision
+    approval_seconds: float = 2_592_000.0  # for which a question may stand
+
+
+CEILINGS = Ceilings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,6 +255,7 @@ class Tool:
     limits: ToolLimits = ToolLimits()
     approval: tuple[ApprovalRule, ...] = ()  # empty: nobody is asked
     result: ResultRule = ResultRule()
+    ceilings: Ceilings = CEILINGS
     timeout: float | None = None  # seconds
     effect: Effect = "once"
     dedupes: bool = False  # what stands behind a tool of the class `probe` takes the same key once only

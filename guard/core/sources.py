@@ -14,7 +14,7 @@ from guard.core.ports import CallRow, Ledger
 from guard.core.rules import Source
 from guard.core.values import Json, equal, is_number, number_text
 
-MAX_WORDS = 100_000  # characters of the user's text that are searched; more is no evidence
+MAX_SENT = 100_000  # characters of an argument that are searched for what a result says; a longer one may say anything
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"  # scripts without spaces do not bound a word
 _BEFORE = rf"(?<!{_LETTER})(?<!{_LETTER}[.@_/+-])"  # a sign between letters joins them: part of an address is no word
 _AFTER = rf"(?!{_LETTER})(?![.@_/+-]{_LETTER})"
@@ -84,16 +84,23 @@ def _owned(path: str, owned: frozenset[str]) -> bool:
 
 def _repeats(value: Json, sent: Json) -> bool:
     """Whether `sent` says `value`, however it was spelled: another case, blanks around, a number as text, words around it."""
+    if max(len(text) if isinstance(text, str) else 0 for text in (value, sent)) > MAX_SENT:
+        return True
     if isinstance(sent, str):
-        return in_words(value, (sent,)) or (isinstance(value, str) and value.strip().casefold() == sent.strip().casefold())
+        return in_words(value, (sent,), MAX_SENT) or (
+            isinstance(value, str) and value.strip().casefold() == sent.strip().casefold()
+        )
     if is_number(sent) and isinstance(value, str):
-        return in_words(sent, (value,))
+        return in_words(sent, (value,), MAX_SENT)
     return equal(value, sent)
 
 
-def in_words(value: Json, words: Sequence[str]) -> bool:
-    """Whether the user wrote this value: a number by its value, a text as whole words whatever the case."""
-    if sum(map(len, words)) > MAX_WORDS or value is None or isinstance(value, bool):
+def in_words(value: Json, words: Sequence[str], most: int) -> bool:
+    """Whether the user wrote this value: a number by its value, a text as whole words whatever the case.
+
+    More than `most` characters are not searched and are no evidence.
+    """
+    if sum(map(len, words)) > most or value is None or isinstance(value, bool):
         return False
     if is_number(value):
         wanted = number_text(value)

@@ -26,10 +26,13 @@ def validate(bound: BoundCall, ref: ConversationRef, tag: Callable[[str], str]) 
     issues = tool.validate(arguments)
     if issues:
         return Refusal(reason=Reason.INVALID_ARGUMENTS, issues=issues[:MAX_ISSUES])
+    shadowed: list[str] = []
     for check in tool.checks:
         refusal = _checked(check, arguments)
-        if refusal is not None:
+        if refusal is not None and not check.shadow:
             return refusal
+        if refusal is not None:
+            shadowed.append(f"check {check.name}" + (" (error)" if refusal.reason is Reason.CHECK_FAILED else ""))
     text = canonical(arguments)
     mark = tag(text)
     return ValidCall(
@@ -42,6 +45,7 @@ def validate(bound: BoundCall, ref: ConversationRef, tag: Callable[[str], str]) 
         digest=mark,
         fingerprint=fingerprint(tool, mark, ref),
         mark=sha(_prefix(tool.name, "", ref) + mark) if tool.acts else "",
+        shadowed=tuple(shadowed),
     )
 
 

@@ -55,15 +55,20 @@ def _rule(item: Item, context: Context, *, last: bool) -> ApprovalRule | None:
     _check_order(item, problems, conditional="when" in fields, last=last)
     by, self_ = _by(item, fields, problems)
     when = condition(fields["when"], CALL, problems, "when", context.sensible) if "when" in fields else None
-    expires = _expires(fields.get("expires"), problems)
+    expires = _expires(fields.get("expires"), context)
     show = context.arguments(fields.get("show"), "show")
     if not by and not self_ and not _nobody(fields):
         return None
-    return ApprovalRule(by=by, self_=self_, when=when, expires=expires or ApprovalRule().expires, show=show)
+    usual = min(ApprovalRule().expires, context.ceilings.approval_seconds)
+    return ApprovalRule(by=by, self_=self_, when=when, expires=expires or usual, show=show)
 
 
-def _expires(item: Item | None, problems: Problems) -> float | None:
+def _expires(item: Item | None, context: Context) -> float | None:
+    problems, most = context.problems, context.ceilings.approval_seconds
     seconds = language.duration(item, problems, "expires")
+    if item is not None and seconds is not None and seconds > most:
+        message = f"expires: {item.value} is more than the ceiling of {language.spelled(most)}"
+        problems.error(item, message, "shorten it, or write ceilings: {approval_expires: …}")
     if item is not None and seconds is not None and not language.has_unit(item):
         cure = f"write {item.value}h or {item.value}s"
         problems.warn(item, f"expires: {item.value} counts as {item.value} seconds", cure)
@@ -125,7 +130,7 @@ def _rules(item: Item | None, effect: Literal["require", "refuse"], context: Con
             continue
         when = condition(fields["when"], CALL, problems, effect, context.sensible) if fields else None
         say = language.text(fields.get("say"), problems, "say") or None
-        shadow = language.flag(fields.get("shadow"), problems, "shadow")
+        shadow = language.shadow(fields, problems)
         if effect == "refuse" and fields and "command" in _matchers(fields["when"]):
             problems.warn(one, "a list of forbidden programs is easily evaded", "require the permitted ones instead")
         if when is not None:

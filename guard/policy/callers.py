@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from guard.core.model import Session
 from guard.core.rules import Tool
 from guard.policy import language
+from guard.policy.hints import warn_unseen
 from guard.policy.problems import Problems, meant
 from guard.policy.rule_files import RuleBook
 from guard.policy.source import Item
@@ -41,6 +42,7 @@ def warn_callers(
     problems: Problems,
 ) -> None:
     """What is allowed but probably not meant. `spot` is the folder's first file."""
+    warn_unseen(entries, tools, problems)
     rules = list(book.rules)
     if not entries:
         problems.warn(spot, "the policy names no tool, so every call is refused", "write tools: {name: …}", code="no-tools")

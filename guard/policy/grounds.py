@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from guard.core.paths import Path
-from guard.core.rules import After, Ground, Source
+from guard.core.rules import CEILINGS, After, Ceilings, Ground, Source
 from guard.core.values import JsonObject
 from guard.policy import language
 from guard.policy.conditions import RESULT, condition, speaks_about
@@ -35,6 +35,7 @@ class Context:
     schema: JsonObject
     tools: frozenset[str]
     problems: Problems
+    ceilings: Ceilings = CEILINGS
     records: bool = False  # whether the tool has a resource, so that `resource.x` can find something
 
     def argument(self, spelled: str, item: Item) -> Path | None:
@@ -106,7 +107,7 @@ def grounds(item: Item, context: Context) -> tuple[Ground, ...]:
 
 
 def _options(item: Item, problems: Problems) -> tuple[list[Item], bool]:
-    shadow = language.flag(item.fields.get("shadow"), problems, "shadow")
+    shadow = language.shadow(item.fields, problems)
     if "any_of" not in item.fields:
         return [item], shadow
     fields = language.mapping(item, "any_of", problems)
@@ -122,8 +123,8 @@ def _source(item: Item, context: Context, *, shadow_allowed: bool) -> Source | N
     if len(origins) != 1:
         problems.error(item, f"a ground has exactly one of {', '.join(_ORIGINS)}", "write any_of: [..] for alternatives")
         return None
-    if "shadow" in fields and not shadow_allowed:
-        problems.error(fields["shadow"], "shadow belongs to the whole ground", "write it beside any_of")
+    if "enforce" in fields and not shadow_allowed:
+        problems.error(fields["enforce"], "enforce belongs to the whole ground", "write it beside any_of")
     origin = origins[0]
     text = f"{origin} {fields[origin].value}"
     if origin in _RELATIONS:
@@ -186,5 +187,5 @@ def _after(item: Item, context: Context) -> After | None:
         latest=language.flag(fields.get("latest"), problems, "latest", default=True),
         once=language.flag(fields.get("once"), problems, "once"),
         verified=language.flag(fields.get("verified"), problems, "verified"),
-        shadow=language.flag(fields.get("shadow"), problems, "shadow"),
+        shadow=language.shadow(fields, problems),
     )

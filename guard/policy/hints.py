@@ -10,14 +10,9 @@ from collections.abc import Iterator, Mapping
 from guard.core.paths import ANY, Path
 from guard.core.rules import Source, Tool
 from guard.core.values import JsonObject
-from guard.policy.problems import Problems, squash
+from guard.policy.identities import is_identity, owner
+from guard.policy.problems import Problems
 from guard.policy.source import Item
-
-IDENTITIES = frozenset(
-    squash(name)
-    for name in ("user_id", "customer_id", "employee_id", "account_id", "tenant", "tenant_id", "principal", "owner_id")
-)
-"""Arguments that say on whose behalf a tool acts: somebody should own them."""
 
 _SAYS_NOTHING = frozenset({"default", "description", "title", "examples"})
 
@@ -26,10 +21,14 @@ def warn_identities(tool: Tool, item: Item, problems: Problems) -> None:
     """Warn where the model chooses on whose behalf a tool acts."""
     owned = {binding.field for binding in tool.bindings}
     owned |= {ground.argument.steps[0] for ground in tool.grounds} | {rule.argument.steps[0] for rule in tool.resources}
+    tests = [test for rule in tool.rules if rule.effect == "require" and not rule.shadow for test in rule.when.tests]
+    owned |= {test.path.steps[0] for test in tests if test.equals is not None and test.equals.root == "session"}
     for name in tool.schema.get("properties", {}):
-        if squash(name) in IDENTITIES and name not in owned:
-            cure = f"bind: {{{name}: session.principal}}, or ground it"
-            problems.warn(item, f"{tool.name}: nobody owns the argument {name}, so the model chooses it", cure)
+        if is_identity(name) and name not in owned:
+            cure = f"bind: {{{name}: session.{owner(name) or 'principal'}}}, or ground it"
+            problems.warn(
+                item, f"{tool.name}: nobody owns the argument {name}, so the model chooses it", cure, code="identity-unbound"
+            )
 
 
 def warn_untyped(tool: Tool, signature: JsonObject, item: Item, problems: Problems) -> None:

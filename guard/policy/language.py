@@ -17,7 +17,7 @@ from guard.policy.problems import Problems, meant, nearest
 from guard.policy.source import Item
 
 KEYS: Mapping[str, tuple[str, ...]] = {
-    "file": ("tools", "limits", "prices", "people"),
+    "file": ("tools", "limits", "ceilings", "prices", "people"),
     "tool": (
         "kind",
         "description",
@@ -37,23 +37,38 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "require",
         "refuse",
         "limits",
+        "ceilings",
         "approve",
         "result",
     ),
     "effect": ("probe", "compensate"),
     "probe": ("dedupes",),
     "binding": ("from", "strict"),
-    "source": ("returned_by", "at_most", "at_least", "written_by", "held_by", "same", "latest", "once", "verified", "shadow"),
-    "any_of": ("any_of", "shadow"),
-    "after": ("tool", "where", "same", "latest", "once", "verified", "shadow"),
-    "rule": ("when", "say", "shadow"),
-    "tool_limits": ("calls", "equal", "sum", "per", "at_most", "same"),
+    "source": ("returned_by", "at_most", "at_least", "written_by", "held_by", "same", "latest", "once", "verified", "enforce"),
+    "any_of": ("any_of", "enforce"),
+    "after": ("tool", "where", "same", "latest", "once", "verified", "enforce"),
+    "check": ("name", "enforce"),
+    "rule": ("when", "say", "enforce"),
+    "tool_limits": ("calls", "equal", "sum", "at_most", "same", "per", "of", "enforce"),
+    "tool_ceilings": ("arguments_bytes", "arguments_depth", "arguments_items"),
     "approval": ("by", "when", "expires", "show"),
     "result": ("keep", "empty", "max_bytes"),
-    "limits": ("turn", "run", "conversation"),
+    "limits": ("turn", "run", "conversation", "windows"),
+    "window": ("calls", "per", "of", "enforce"),
+    "count": ("at_most", "enforce"),
     "turn": ("calls", "whole"),
     "run": ("steps", "calls", "seconds", "tokens", "cost", "equal"),
     "conversation": ("calls", "tokens", "cost"),
+    "ceilings": (
+        "arguments_bytes",
+        "arguments_depth",
+        "arguments_items",
+        "message_calls",
+        "user_words",
+        "result_bytes",
+        "open_approvals",
+        "approval_expires",
+    ),
     "price": ("in", "out"),
     "person": ("principal", "tenant", "roles", "attributes"),
 }
@@ -74,16 +89,34 @@ FACTS = ("principal", "tenant", "roles")
 """What every session has; other facts are attributes that the host gives."""
 
 
-def mapping(item: Item, table: str, problems: Problems, also: tuple[str, ...] = ()) -> dict[str, Item]:
+def mapping(
+    item: Item, table: str, problems: Problems, also: tuple[str, ...] = (), *, keys: Mapping[str, tuple[str, ...]] = KEYS
+) -> dict[str, Item]:
     """The known fields of a mapping; each unknown key is a mistake. `also` are keys that are not in the table but make sense here."""
     if not entries(item, f"{table.replace('_', ' ')} settings", problems):
         return {}
     for key, below in item.fields.items():
-        if key not in KEYS[table]:
-            known = (*KEYS[table], *also)
-            near = nearest(key, known)
-            problems.error(below, f"unknown key {key}", f"did you mean {near}?" if near else f"known: {', '.join(known)}")
-    return {key: below for key, below in item.fields.items() if key in KEYS[table]}
+        if key not in keys[table]:
+            known = (*keys[table], *also)
+            problems.error(below, f"unknown key {key}", _cure(key, known))
+    return {key: below for key, below in item.fields.items() if key in keys[table]}
+
+
+def _cure(key: str, known: tuple[str, ...]) -> str:
+    if key == "shadow" and "enforce" in known:
+        return "write enforce: shadow"
+    near = nearest(key, known)
+    return f"did you mean {near}?" if near else f"known: {', '.join(known)}"
+
+
+def shadow(fields: Mapping[str, Item], problems: Problems) -> bool:
+    """Whether a rule only records what it would refuse: `enforce: shadow` stands beside it."""
+    if "enforce" not in fields:
+        return False
+    meant_so: bool = fields["enforce"].value == "shadow"
+    if not meant_so:
+        problems.error(fields["enforce"], "enforce: must be shadow", "leave it out: a rule is in force unless it is a shadow")
+    return meant_so
 
 
 def entries(item: Item, what: str, problems: Problems) -> dict[str, Item]:
@@ -175,6 +208,15 @@ def duration(item: Item | None, problems: Problems, what: str) -> float | None:
         return float(seconds)
     problems.error(item, f"{what}: not a duration above 0", "write for example 500ms, 90s, 2m, 24h or 7d")
     return None
+
+
+def spelled(seconds: float) -> str:
+    """A duration in its largest whole unit."""
+    for unit in ("d", "h", "m", "s"):
+        count = Decimal(repr(seconds)) / UNITS[unit]
+        if count >= 1 and count == int(count):
+            return f"{int(count)}{unit}"
+    return f"{seconds}s"
 
 
 def has_unit(item: Item) -> bool:

@@ -1,6 +1,6 @@
 """Limits: `limits` of one tool and of the whole policy, and `prices`, compiled to exact numbers.
 
-Comes after grounds and before load.
+What counts over a window is in `windows`. Comes after it and before tools and load.
 """
 
 from __future__ import annotations
@@ -9,52 +9,47 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 
-from guard.core.rules import Limits, SumLimit, ToolLimits
+from guard.core.rules import Limits, SumLimit, ToolLimits, WindowLimit
 from guard.policy import language
-from guard.policy.grounds import Context, tool_source
+from guard.policy.grounds import Context
 from guard.policy.problems import Problems
 from guard.policy.source import Item
+from guard.policy.windows import check_of, check_windows, total, whole_windows, window, windows
 
 
-def tool_limits(item: Item, context: Context) -> ToolLimits:
+def tool_limits(item: Item | None, context: Context) -> ToolLimits:
     """`limits:` of one tool: one mapping or a list of them."""
-    calls: int | None = None
-    equal: int | None = None
+    if item is None:
+        return ToolLimits()
+    counts: dict[str, int] = {}
     sums: list[SumLimit] = []
+    found: list[WindowLimit] = []
     for one in language.sequence(item, context.problems, "limits"):
         fields = language.mapping(one, "tool_limits", context.problems)
-        calls = _tighter(calls, language.whole(fields.get("calls"), context.problems, "calls"))
-        equal = _tighter(equal, language.whole(fields.get("equal"), context.problems, "equal"))
+        shadow = language.shadow(fields, context.problems)
+        seconds = window(fields, context)
+        if seconds is not None:
+            found += windows(one, fields, seconds, context)
+            continue
+        check_of(fields, context.problems)
+        for key in ("calls", "equal"):
+            most = language.whole(fields.get(key), context.problems, key)
+            name = f"shadow_{key}" if shadow else key
+            if most is not None:
+                counts[name] = min(most, counts.get(name, most))
         total = _sum(fields, context)
-        sums += [] if total is None else [total]
-    return ToolLimits(calls=calls, equal=equal, sums=tuple(sums))
-
-
-def _tighter(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else min(one, other)
+        sums += [] if total is None else [replace(total, shadow=shadow)]
+    check_windows(item, found, context.problems)
+    return ToolLimits(**counts, sums=tuple(sums), windows=tuple(found))
 
 
 def _sum(fields: dict[str, Item], context: Context) -> SumLimit | None:
-    problems = context.problems
-    if "sum" not in fields or "at_most" not in fields:
-        for key in ("sum", "per", "at_most", "same"):
-            if key in fields:
-                missing = "at_most" if key == "sum" else "sum"
-                problems.error(fields[key], f"limits: {key} without {missing} has no effect", f"add {missing}")
+    if fields.get("per") is not None and "sum" not in fields:
+        cure = "add sum, or write how long: per: 24h"
+        context.problems.error(fields["per"], "limits: per without sum has no effect", cure)
         return None
-    argument = context.argument(language.text(fields["sum"], problems, "sum"), fields["sum"])
-    per = context.arguments(fields.get("per"), "per")
-    limit = fields["at_most"]
-    if isinstance(limit.value, str):
-        bound = tool_source(fields, "at_most", f"at_most {limit.value}", context)
-        if argument is None or bound is None:
-            return None
-        # the limit of one record is what was said about this record: `same` is `per` unless written
-        return SumLimit(argument=argument, per=per, at_most=replace(bound, same=bound.same or per))
-    if "same" in fields:
-        problems.error(fields["same"], "limits: same has no effect beside a number", "leave it out")
-    fixed = language.number(limit, problems, "at_most")
-    return None if argument is None or fixed is None else SumLimit(argument=argument, per=per, at_most=fixed)
+    summed = total(fields, context, context.arguments(fields.get("per"), "per"))
+    return None if summed is None else SumLimit(argument=summed[0], per=summed[1], at_most=summed[2])
 
 
 def limits(blocks: Iterable[Item], prices: Iterable[Item], spot: Item, problems: Problems) -> Limits:
@@ -73,25 +68,39 @@ def limits(blocks: Iterable[Item], prices: Iterable[Item], spot: Item, problems:
             cost = tables[table].fields["cost"]
             problems.warn(cost, "a cost is known only where the provider states it", "write prices: {model: {in: 2.50, out: 10}}")
     turn = language.mapping(tables["turn"], "turn", problems) if "turn" in tables else {}
+    counts = _numbers({"calls": turn["calls"]} if "calls" in turn else {}, "turn", problems)
+    run = _numbers(_fields(tables, "run", problems), "run", problems)
+    conversation = _numbers(_fields(tables, "conversation", problems), "conversation", problems)
     return Limits(
-        turn_calls=language.whole(turn.get("calls"), problems, "turn.calls"),
+        turn_calls=int(counts[0]["calls"]) if "calls" in counts[0] else None,
         whole_turn=language.flag(turn.get("whole"), problems, "turn.whole"),
-        run=_numbers(tables.get("run"), "run", problems),
-        conversation=_numbers(tables.get("conversation"), "conversation", problems),
+        run=run[0],
+        conversation=conversation[0],
         prices=known,
+        windows=whole_windows(tables["windows"], problems) if "windows" in tables else (),
+        shadow=counts[1] | run[1] | conversation[1],
     )
 
 
-def _numbers(item: Item | None, table: str, problems: Problems) -> Mapping[str, Decimal]:
-    if item is None:
-        return {}
+def _fields(tables: Mapping[str, Item], table: str, problems: Problems) -> Mapping[str, Item]:
+    return language.mapping(tables[table], table, problems) if table in tables else {}
+
+
+def _numbers(fields: Mapping[str, Item], table: str, problems: Problems) -> tuple[Mapping[str, Decimal], frozenset[str]]:
+    """The numbers of a table, and which of them are shadows: a number, or `{at_most: 20, enforce: shadow}`."""
     found: dict[str, Decimal] = {}
-    for key, below in language.mapping(item, table, problems).items():
+    shadows: set[str] = set()
+    for key, below in fields.items():
+        inner = language.mapping(below, "count", problems) if isinstance(below.value, dict) else {"at_most": below}
+        if inner and "at_most" not in inner:
+            problems.error(below, f"{table}.{key}: at_most is missing", f"write {key}: {{at_most: 20, enforce: shadow}}")
         read = language.number if key in {"seconds", "cost"} else language.whole
-        value = read(below, problems, f"{table}.{key}")
+        value = read(inner.get("at_most"), problems, f"{table}.{key}")
         if value is not None:
             found[key] = Decimal(value)
-    return found
+        if language.shadow(inner, problems):
+            shadows.add(f"{table}.{key}")
+    return found, frozenset(shadows)
 
 
 def _prices(blocks: Iterable[Item], problems: Problems) -> Mapping[str, tuple[Decimal, Decimal]]:

@@ -6,29 +6,36 @@ this package; the host gets here through `guard.policy.load_policy`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeAlias
 
 from guard.core.model import Session
-from guard.core.ports import Policy
-from guard.core.rules import Tool
+from guard.core.ports import Authorizer, Policy
+from guard.core.rules import Ceilings, Limits, Tool
 from guard.core.values import digest
 from guard.errors import PolicyError, Problem
 from guard.policy import language
 from guard.policy.approvals import check_role
 from guard.policy.callers import read_people, warn_callers
-from guard.policy.casbin_rules import authorizer
+from guard.policy.ceilings import ceilings
+from guard.policy.checks import CheckFunction
 from guard.policy.effects import check_compensations
-from guard.policy.hints import warn_unseen
 from guard.policy.limits import limits
 from guard.policy.pins import check_pins, is_told
-from guard.policy.problems import Problems, meant, squash
+from guard.policy.problems import Problems
+from guard.policy.publish import authorizer
+from guard.policy.reading import ROWS, Place, Reading, read_place
+from guard.policy.registered import match
 from guard.policy.rule_files import Rule, RuleBook, read_rules
 from guard.policy.rule_names import warn_names
-from guard.policy.source import File, Item, is_rules, is_yaml, read_folder, read_yaml
-from guard.policy.tools import CheckFunction, Declared, Entry, compile_tool
+from guard.policy.rule_shape import Shape, shape_of
+from guard.policy.source import File, Item, is_rules, is_yaml
+from guard.policy.tools import Declared, Entry, compile_tool
+from guard.policy.written import Written, as_written, collect, tops
+
+_Hooks: TypeAlias = tuple[Mapping[str, CheckFunction] | None, Collection[str] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +81,7 @@ class Survey:
 
 
 def load_policy(
-    folder: str | os.PathLike[str],
+    folder: Place,
     declared: Sequence[Declared] | None = None,
     *,
     checks: Mapping[str, CheckFunction] = MappingProxyType({}),
@@ -86,11 +93,39 @@ def load_policy(
 
     Raises PolicyError with every problem found.
     """
-    return survey_policy(folder, declared, checks=checks, probes=probes).loaded()
+    return load_reading(read_place(folder), declared, checks=checks, probes=probes)
+
+
+def load_reading(
+    reading: Reading,
+    declared: Sequence[Declared] | None = None,
+    *,
+    checks: Mapping[str, CheckFunction] = MappingProxyType({}),
+    probes: Collection[str] = (),
+) -> Loaded:
+    """Compile exactly what was read; see `load_policy`."""
+    problems = Problems()
+    problems.errors += reading.errors
+    problems.warnings += reading.warnings
+    written = as_written(reading.place, reading.files, problems)
+    return compile_policy(written, declared, problems, checks=checks, probes=probes, rows=reading.rows)
+
+
+def compile_policy(
+    written: Written,
+    declared: Sequence[Declared] | None,
+    problems: Problems,
+    *,
+    checks: Mapping[str, CheckFunction] = MappingProxyType({}),
+    probes: Collection[str] = (),
+    rows: File | None = None,
+) -> Loaded:
+    """Compile what is written, and rules from elsewhere (`rows`). Raises PolicyError where `problems` holds a mistake by the end."""
+    return _survey(written, declared, problems, (checks, probes), rows).loaded()
 
 
 def survey_policy(
-    folder: str | os.PathLike[str],
+    folder: Place,
     declared: Sequence[Declared] | None = None,
     *,
     checks: Mapping[str, CheckFunction] | None = MappingProxyType({}),
@@ -98,27 +133,34 @@ def survey_policy(
 ) -> Survey:
     """Compile the folder as far as it goes. `checks` and `probes` None mean that they are not known here. Raises nothing."""
     problems = Problems()
-    files = read_folder(folder, problems)
-    entries = _collect(documents := _documents(files, problems), "tools", problems)
-    names, unlisted = _match(entries, declared, problems)
-    tools = _compile(entries, declared, names, (checks, probes), problems)
-    spot = Item(next((file.name for file in files if is_yaml(file.name)), str(folder)), None)
-    whole = limits(_tops(documents, "limits"), _tops(documents, "prices"), spot, problems)
-    places = _collect(documents, "people", problems)
-    people = read_people(places, problems)
-    book = _rules(files, entries, tools, people, problems)
-    judge = authorizer(files, list(book.rules), list(book.grants), book.roles, problems)
+    reading = read_place(folder)
+    problems.errors += reading.errors
+    problems.warnings += reading.warnings
+    written = as_written(reading.place, reading.files, problems)
+    return _survey(written, declared, problems, (checks, probes), reading.rows)
+
+
+def _survey(
+    written: Written, declared: Sequence[Declared] | None, problems: Problems, hooks: _Hooks, rows: File | None
+) -> Survey:
+    files, documents = (*written.files, *([rows] if rows else ())), written.documents
+    entries = collect(documents, "tools", problems)
+    names, unlisted = match(entries, declared, problems)
+    bounds = ceilings(tops(documents, "ceilings"), problems)
+    tools = _compile(entries, declared, names, hooks, bounds, problems)
+    spot = Item(next((file.name for file in files if is_yaml(file.name)), written.place), None)
+    whole = limits(tops(documents, "limits"), tops(documents, "prices"), spot, problems)
+    places = collect(documents, "people", problems)
+    people = MappingProxyType(read_people(places, problems))
+    shape = shape_of(files, problems)
+    book = _rules(files, entries, tools, people, shape, problems)
+    judge = authorizer(shape, book, problems)
     warn_callers(entries, tools, book, unlisted, spot, problems)
-    warn_unseen(entries, tools, problems)
     told = frozenset(name for name, item in entries.items() if declared is not None or is_told(item))
     check_pins(files, tools, told, entries, problems)
-    policy = None
-    if judge is not None:
-        frozen, persons, version = MappingProxyType(tools), MappingProxyType(people), _version(files, tools)
-        policy = Policy(version=version, tools=frozen, authorizer=judge, limits=whole, unlisted=unlisted, people=persons)
     return Survey(
-        files=tuple(files),
-        policy=policy,
+        files=files,
+        policy=None if judge is None else _policy(judge, tools, (whole, bounds), unlisted, people, _version(files, tools)),
         names=MappingProxyType(names),
         errors=_sorted(problems.errors),
         warnings=_sorted(problems.warnings),
@@ -126,9 +168,28 @@ def survey_policy(
         told=told,
         book=book,
         entries=MappingProxyType(entries),
-        people=MappingProxyType(people),
+        people=people,
         places=MappingProxyType(places),
-        limits=tuple(_tops(documents, "limits")),
+        limits=tuple(tops(documents, "limits")),
+    )
+
+
+def _policy(
+    judge: Authorizer,
+    tools: dict[str, Tool],
+    counts: tuple[Limits, Ceilings],
+    unlisted: frozenset[str],
+    people: Mapping[str, Session],
+    version: str,
+) -> Policy:
+    return Policy(
+        version=version,
+        tools=MappingProxyType(tools),
+        authorizer=judge,
+        limits=counts[0],
+        ceilings=counts[1],
+        unlisted=unlisted,
+        people=people,
     )
 
 
@@ -141,77 +202,6 @@ def _version(files: Sequence[File], tools: Mapping[str, Tool]) -> str:
     return digest(*parts, *(part for name in sorted(tools) for part in (name, tools[name].definition)))
 
 
-# -- reading ---------------------------------------------------------------------------------------------------------
-
-
-def _documents(files: Sequence[File], problems: Problems) -> list[Item]:
-    found = []
-    for file in files:
-        if not is_yaml(file.name):
-            continue
-        before = len(problems.errors)
-        document = read_yaml(file, problems)
-        if document is not None:
-            language.mapping(document, "file", problems)
-            found.append(document)
-        elif len(problems.errors) == before:
-            problems.warn(Item(file.name, None), "the file is empty", "remove it")
-    return found
-
-
-def _tops(documents: Sequence[Item], key: str) -> list[Item]:
-    return [document.fields[key] for document in documents if key in document.fields]
-
-
-def _collect(documents: Sequence[Item], key: str, problems: Problems) -> dict[str, Item]:
-    """The entries under one top-level key of all files; the same name twice is a mistake."""
-    found: dict[str, Item] = {}
-    for block in _tops(documents, key):
-        for name, item in language.entries(block, key, problems).items():
-            if name in found:
-                first = found[name]
-                problems.error(item, f"{name} is written twice", f"the first stands at {first.file}:{first.line}; keep one")
-            found.setdefault(name, item)
-    return found
-
-
-# -- names -----------------------------------------------------------------------------------------------------------
-
-
-def _match(
-    entries: Mapping[str, Item], declared: Sequence[Declared] | None, problems: Problems
-) -> tuple[dict[str, str], frozenset[str]]:
-    """The registered name of each policy tool, and the registered names that no entry speaks about."""
-    if declared is None:
-        return {name: name for name in entries}, frozenset()
-    registered = {tool.name: None for tool in declared}
-    names = {name: found for name, item in entries.items() if (found := _registered(name, item, entries, registered, problems))}
-    meaning: dict[str, list[str]] = {}
-    for name, found in names.items():
-        meaning.setdefault(found, []).append(name)
-    for found, twice in meaning.items():
-        if len(twice) > 1:
-            problems.error(entries[twice[1]], f"{' and '.join(twice)} both mean the registered tool {found}", "keep one")
-    return names, frozenset(registered) - set(names.values())
-
-
-def _registered(
-    name: str, item: Item, entries: Mapping[str, Item], registered: Collection[str], problems: Problems
-) -> str | None:
-    if name in registered:
-        return name
-    alike = [other for other in registered if squash(other) == squash(name) and other not in entries]
-    if len(alike) == 1:
-        return alike[0]
-    if alike:
-        problems.error(item, f"{name} could be any of {', '.join(alike)}", "write the registered name")
-    else:
-        problems.error(
-            item, f"no registered tool is called {name}", meant(name, registered) or "register it, or remove the entry"
-        )
-    return None
-
-
 # -- tools, rules, people --------------------------------------------------------------------------------------------
 
 
@@ -219,7 +209,8 @@ def _compile(
     entries: Mapping[str, Item],
     declared: Sequence[Declared] | None,
     names: Mapping[str, str],
-    hooks: tuple[Mapping[str, CheckFunction] | None, Collection[str] | None],
+    hooks: _Hooks,
+    bounds: Ceilings,
     problems: Problems,
 ) -> dict[str, Tool]:
     by_name = {tool.name: tool for tool in declared or ()}
@@ -234,6 +225,7 @@ def _compile(
             tools=frozenset(entries),
             checks=None if declared is None else hooks[0],
             probes=None if declared is None else hooks[1],
+            ceilings=bounds,
         )
         tool = compile_tool(entry, problems)
         if tool is not None:
@@ -247,18 +239,20 @@ def _rules(
     entries: Mapping[str, Item],
     tools: Mapping[str, Tool],
     people: Mapping[str, Session],
+    shape: Shape | None,
     problems: Problems,
 ) -> RuleBook:
     """The rules that the YAML means and those of the CSV files, the role graph, and every name that is certainly a role."""
     written = _written(entries, tools, problems)
-    book = read_rules([file for file in files if is_rules(file.name)], frozenset(entries), problems)
+    rows = [file for file in files if is_rules(file.name) or file.name == ROWS]
+    book = read_rules(rows, frozenset(entries), problems, shape)
     roles = {rule.sub for rule in written} - {"*"}
     warn_names(book, roles, people, problems)
     roles |= book.roles | {role for one in people.values() for role in one.roles}
     for rule in written.keys() & book.rules.keys():
         spot, first = book.rules[rule], written[rule]
         problems.warn(spot, "the rule is written twice", f"the first stands at {first.file}:{first.line}", code="rule-twice")
-    return RuleBook({**written, **book.rules}, book.grants, roles)
+    return RuleBook({**written, **book.rules}, book.grants, roles, book.groups)
 
 
 def _written(entries: Mapping[str, Item], tools: Mapping[str, Tool], problems: Problems) -> dict[Rule, Item]:

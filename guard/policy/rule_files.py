@@ -7,9 +7,13 @@ file and line. May not decide anything. Comes after source and before casbin_rul
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from guard.policy.engine.checks import check_rule
+from guard.policy.engine.closure import MAX_CHAIN, tangles
+from guard.policy.engine.functions import NAMES, table
 from guard.policy.problems import Problems, is_invisible, is_line_break, meant
+from guard.policy.rule_shape import Shape, shape_of
 from guard.policy.source import File, Item, text_of
 
 ACTS = ("call", "approve")
@@ -18,22 +22,25 @@ ANY = "*"
 PERSON = "user:"
 """Before a name in a rule: it is a person's own, not a role's. No role begins like this."""
 ROLE = "role:"
-_COLUMNS = {"p": 6, "g": 4}
 _FORMS = {"p": "p, role, tenant, tool, call, deny", "g": "g, person or role, role, tenant"}
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One `p` line: who (a role, `user:` and a person, or `*`), where, which tool, which act, and allow or deny."""
+    """One `p` line: who (a role, `user:` and a person, or `*`), where, which tool, which act, and allow or deny.
+
+    `written` are all fields in the order of a model of the user's own; what such a model has no column for stands here as `*`.
+    """
 
     sub: str
     dom: str
     obj: str
     act: str
     eft: str
+    written: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return ", ".join(("p", *self.columns))
+        return ", ".join(("p", *(self.written or self.columns)))
 
     @property
     def columns(self) -> tuple[str, str, str, str, str]:
@@ -53,47 +60,88 @@ class Grant:
     role: str
     dom: str
 
+    def __str__(self) -> str:
+        return f"g, {self.sub}, {self.role}, {self.dom}"
+
 
 @dataclass(frozen=True, slots=True)
 class RuleBook:
-    """What the CSV files say, each rule with its place. `roles` are the names that a line calls a role outright (`role:x`)."""
+    """What the CSV files say, each rule with its place. `roles` are the names that a line calls a role outright (`role:x`).
+
+    `groups` are the lines of further role definitions of a user's own model (`g2`), by their names.
+    """
 
     rules: dict[Rule, Item] = field(default_factory=dict)
     grants: dict[Grant, Item] = field(default_factory=dict)
     roles: set[str] = field(default_factory=set)
+    groups: dict[str, dict[Grant, Item]] = field(default_factory=dict)
 
 
-def read_rules(files: Iterable[File], tools: frozenset[str], problems: Problems) -> RuleBook:
-    """Every rule of the CSV files. Lines that are wrong are reported and left out; the load fails then."""
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """What is needed to read a line, and where it goes."""
+
+    shape: Shape
+    tools: frozenset[str]
+    book: RuleBook
+    problems: Problems
+
+    def columns(self, kind: str) -> int | None:
+        """How many columns a line of this type has; None for an unknown type."""
+        model = self.shape.model
+        return len(model.columns) + 1 if kind == "p" else model.roles[kind] + 1 if kind in model.roles else None
+
+    def form(self, kind: str) -> str:
+        """What such a line looks like."""
+        model = self.shape.model
+        if not self.shape.own and len(self.shape.model.columns) == 5:
+            return _FORMS.get(kind, f"{kind}, name, group")
+        return ", ".join((kind, *(model.columns if kind == "p" else ("name", "role", "tenant")[: model.roles.get(kind, 3)])))
+
+
+def read_rules(files: Iterable[File], tools: frozenset[str], problems: Problems, shape: Shape | None = None) -> RuleBook:
+    """Every rule of the CSV files, for the shipped model or another. Lines that are wrong are reported and left out; the load fails then."""
+    known = shape or shape_of([], problems)
     book = RuleBook()
+    if known is None:
+        return book
+    reader = _Reader(known, tools, book, problems)
     for file in files:
         for number, line in enumerate((text_of(file, problems) or "").split("\n"), start=1):
             spot = Item(file.name, number)
-            cells = _cells(line.removesuffix("\r"), spot, problems)
+            cells = _cells(line.removesuffix("\r"), spot, reader)
             if cells:
-                _add(cells, spot, book, tools, problems)
-    _cycles(book.grants, problems)
+                _add(cells, spot, reader)
+    for grants in (book.grants, *book.groups.values()):
+        _tangled(grants, problems)
     return book
 
 
-def _add(cells: list[str], spot: Item, book: RuleBook, tools: frozenset[str], problems: Problems) -> None:
+def _add(cells: list[str], spot: Item, reader: _Reader) -> None:
     """Put one line into the book."""
-    kind, sub, other, *rest = cells
-    sub = _name(sub, spot, book, problems)
-    table: dict[Rule, Item] | dict[Grant, Item]
+    kind, *fields = cells
+    book, problems = reader.book, reader.problems
+    target: dict[Rule, Item] | dict[Grant, Item]
     found: Rule | Grant | None
     if kind == "p":
-        table, found = book.rules, _rule(Rule(sub, other, *rest), spot, tools, problems)
+        target, found = book.rules, _rule(fields, spot, reader)
     else:
-        role = _name(other, spot, book, problems)
-        if role.startswith(PERSON):
-            problems.error(spot, f"{role} is a person and cannot be a role", f"write {_FORMS['g']}")
-        table, found = book.grants, Grant(sub, role, *rest)
-    if found in table:
-        first = table[found]  # type: ignore[index]  # each table is asked for its own kind
+        target = book.grants if kind == "g" else book.groups.setdefault(kind, {})
+        found = _grant(kind, fields, spot, reader)
+    if found in target:
+        first = target[found]  # type: ignore[index]  # each table is asked for its own kind
         problems.warn(spot, "the rule is written twice", f"the first stands at {first.file}:{first.line}")
     elif found is not None:
-        table[found] = spot  # type: ignore[index]  # as above
+        target[found] = spot  # type: ignore[index]  # as above
+
+
+def _grant(kind: str, fields: list[str], spot: Item, reader: _Reader) -> Grant:
+    sub, role, dom = (*fields, ANY)[:3]
+    if kind == "g":
+        sub, role = (_name(name, spot, reader.book, reader.problems) for name in (sub, role))
+        if role.startswith(PERSON):
+            reader.problems.error(spot, f"{role} is a person and cannot be a role", f"write {reader.form(kind)}")
+    return Grant(sub, role, dom)
 
 
 def _name(cell: str, spot: Item, book: RuleBook, problems: Problems) -> str:
@@ -111,8 +159,9 @@ def _name(cell: str, spot: Item, book: RuleBook, problems: Problems) -> str:
     return name
 
 
-def _cells(line: str, spot: Item, problems: Problems) -> list[str]:
+def _cells(line: str, spot: Item, reader: _Reader) -> list[str]:
     """The columns of one line, or nothing for a blank line, a comment or a mistake."""
+    problems = reader.problems
     text = line.strip(" \t")
     note = text.startswith("#")
     unseen = next((char for char in text if (is_line_break(char) if note else is_invisible(char) and char != "\t")), None)
@@ -123,17 +172,17 @@ def _cells(line: str, spot: Item, problems: Problems) -> list[str]:
         return []
     if not text or note:
         return []
-    bad = next((char for char in '"#()[]' if char in text), None)
-    if bad is not None:
-        problems.error(spot, f"{bad} inside a rule", "write comments on lines of their own, and names without quotes or brackets")
-        return []
     cells = [cell.strip(" \t") for cell in text.split(",")]
-    if cells[0] not in _COLUMNS:
+    bad = _odd(cells, reader.shape)
+    wanted = reader.columns(cells[0])
+    if bad:
+        problems.error(spot, f"{bad} inside a rule", "write comments on lines of their own, and names without quotes or brackets")
+    elif wanted is None:
         problems.error(spot, f"unknown rule type {cells[0]}", "write p for a rule or g for a role")
-    elif len(cells) != _COLUMNS[cells[0]]:
-        problems.error(spot, f"{len(cells)} columns instead of {_COLUMNS[cells[0]]}", f"write {_FORMS[cells[0]]}")
+    elif len(cells) != wanted:
+        problems.error(spot, f"{len(cells)} columns instead of {wanted}", f"write {reader.form(cells[0])}")
     elif not all(cells):
-        problems.error(spot, "an empty column", f"write {_FORMS[cells[0]]}; * stands for any")
+        problems.error(spot, "an empty column", f"write {reader.form(cells[0])}; * stands for any")
     elif any("\t" in cell for cell in cells):
         problems.error(spot, "a tab inside a name", "write the name without it")
     else:
@@ -141,74 +190,76 @@ def _cells(line: str, spot: Item, problems: Problems) -> list[str]:
     return []
 
 
-def _rule(rule: Rule, spot: Item, tools: frozenset[str], problems: Problems) -> Rule | None:
+def _odd(cells: list[str], shape: Shape) -> str:
+    """The first character that no name holds; patterns and conditions may hold brackets and quotes."""
+    columns = shape.model.columns if cells[0] == "p" and len(cells) == len(shape.model.columns) + 1 else ()
+    free = {place for place, name in enumerate(columns, start=1) if shape.uses.free(name)}
+    for place, cell in enumerate(cells):
+        for char in "#" if place in free else '"#()[]':
+            if char in cell:
+                return char
+    return ""
+
+
+def _rule(fields: list[str], spot: Item, reader: _Reader) -> Rule | None:
+    """One p line, or None where it is wrong."""
+    problems, shape = reader.problems, reader.shape
     before = len(problems.errors)
+    named = dict(zip(shape.model.columns, fields, strict=True))
+    if "sub" in named:
+        named["sub"] = _name(named["sub"], spot, reader.book, problems)
+    usual = {**_USUAL, **named}
+    plain = Rule(usual["sub"], usual["dom"], usual["obj"], usual["act"], usual["eft"])
+    _known_words(plain, spot, reader)
+    check_rule(tuple(named.values()), shape.model, shape.uses, spot, problems)
+    own = shape.model.columns != tuple(_USUAL)
+    return (replace(plain, written=tuple(named.values())) if own else plain) if len(problems.errors) == before else None
+
+
+_USUAL = {"sub": ANY, "dom": ANY, "obj": ANY, "act": "call", "eft": "allow"}
+"""The columns of the shipped model, and what a rule says where a model has none of that name."""
+
+
+def _known_words(rule: Rule, spot: Item, reader: _Reader) -> None:
+    problems, uses = reader.problems, reader.shape.uses
     if rule.eft not in EFFECTS:
         problems.error(spot, f"unknown effect {rule.eft}", meant(rule.eft, EFFECTS))
     if rule.act not in ACTS:
         problems.error(spot, f"unknown act {rule.act}", meant(rule.act, ACTS))
     if rule.act == "approve" and rule.eft == "allow":
         problems.error(spot, "who may approve is said in the tool's approve.by", "write the role there")
-    for name in (rule.sub, rule.dom):
-        if ANY in name and name != ANY:
+    for column, name in (("sub", rule.sub), ("dom", rule.dom)):
+        if ANY in name and name != ANY and uses.of(column) <= {"equal", "roles"}:
             problems.error(spot, f"{name}: * stands alone here", "write the whole name, or * for everybody")
+    _known_tools(rule, spot, reader)
+
+
+def _known_tools(rule: Rule, spot: Item, reader: _Reader) -> None:
+    """The rule must speak about some tool, however its model compares them."""
+    problems, uses = reader.problems, reader.shape.uses
+    patterns = uses.of("obj") & (set(NAMES) - {"keyMatch"})
+    if patterns:
+        functions = table()
+        if not any(functions[name](tool, rule.obj) for name in patterns for tool in reader.tools):
+            problems.error(spot, f"no tool of this policy is matched by {rule.obj}", meant(rule.obj, reader.tools))
+    elif uses.of("obj") <= {"equal", "keyMatch"}:
+        _known_tool(rule, spot, reader.tools, problems)
+
+
+def _known_tool(rule: Rule, spot: Item, tools: frozenset[str], problems: Problems) -> None:
     if ANY in rule.obj[:-1]:
         problems.error(spot, f"{rule.obj}: * may only stand at the end", "write a prefix and *")
     elif rule.obj not in tools and not any(rule.covers(tool) for tool in tools):
         problems.error(spot, f"no tool of this policy is called {rule.obj}", meant(rule.obj.rstrip(ANY), tools))
-    return rule if len(problems.errors) == before else None
 
 
-def _cycles(grants: Mapping[Grant, Item], problems: Problems) -> None:
+def _tangled(grants: Mapping[Grant, Item], problems: Problems) -> None:
     for grant, spot in grants.items():
         if ANY in grant.sub + grant.role:
             problems.error(spot, "* cannot be a person or a role in a g line", "write the name")
-    for dom in {grant.dom for grant in grants}:
-        for grant in circular([grant for grant in grants if grant.dom in {dom, ANY}]):
-            problems.error(grants[grant], f"{grant.sub} and {grant.role} are roles of each other", "remove one of the lines")
-
-
-def circular(grants: list[Grant]) -> list[Grant]:
-    """The grants that lie on circles: what is left when every loose end has been taken away."""
-    left: list[Grant] = []
-    while len(left) != len(grants):
-        left, grants = grants, left
-        subjects = {grant.sub for grant in left}
-        roles = {grant.role for grant in left}
-        grants = [grant for grant in left if grant.role in subjects and grant.sub in roles]
-    return grants
-
-
-class Graph:
-    """Who has which role in which tenant, through any number of steps. Grows only with the names that stand in rules."""
-
-    def __init__(self, grants: Iterable[Grant]) -> None:
-        self._links: dict[tuple[str, str], list[str]] = {}
-        for grant in grants:
-            self._links.setdefault((grant.sub, grant.dom), []).append(grant.role)
-        self._subjects = {sub for sub, _ in self._links}
-        self._domains = {dom for _, dom in self._links}
-        self._known: dict[tuple[str, str], frozenset[str]] = {}
-
-    def of(self, name: str, dom: str) -> frozenset[str]:
-        """`name` itself and every role that it has in the tenant."""
-        if name not in self._subjects:
-            return frozenset({name})
-        key = (name, dom if dom in self._domains else ANY)
-        if key not in self._known:
-            self._known[key] = self._close(*key)
-        return self._known[key]
-
-    def _close(self, name: str, dom: str) -> frozenset[str]:
-        found: set[str] = set()
-        waiting = [name]
-        while waiting:
-            here = waiting.pop()
-            if here not in found:
-                found.add(here)
-                waiting += [role for where in {dom, ANY} for role in self._links.get((here, where), ())]
-        return frozenset(found)
-
-    def has_link(self, name: str, role: str, *domain: str) -> bool:
-        """Casbin's question to its role manager."""
-        return role in self.of(name, domain[0] if domain else ANY)
+    for link, circle in tangles((grant.sub, grant.role, grant.dom) for grant in grants):
+        spot = grants[Grant(*link)]
+        if circle:
+            problems.error(spot, f"{link[0]} and {link[1]} are roles of each other", "remove one of the lines")
+        else:
+            problems.error(spot, f"{link[1]} is more than {MAX_CHAIN} steps away", "grant the role more directly")

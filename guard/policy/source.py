@@ -27,6 +27,7 @@ PINS = "pins.json"
 """The definitions of tools that a person has reviewed."""
 
 _TAG = "tag:yaml.org,2002:"
+_TEXTS = frozenset({"str", "timestamp"})  # YAML 1.2 has no dates: they are texts
 _WORDS: dict[str, Json] = {"true": True, "false": False}
 
 
@@ -79,6 +80,22 @@ def read_folder(folder: str | os.PathLike[str], problems: Problems) -> list[File
     return list(_read(here, names, problems))
 
 
+def read_case_files(folder: str | os.PathLike[str], problems: Problems) -> list[File]:
+    """Every file of the folder that holds cases, sorted by name. They change no decision, so they are no part of the policy or its version."""
+    here = Path(folder)
+    try:
+        names = sorted(entry.name for entry in here.iterdir() if is_cases(entry.name))
+    except OSError as failure:
+        problems.error(Item(str(here), None), f"the policy folder cannot be read: {failure.strerror}")
+        return []
+    return list(_read(here, names, problems))
+
+
+def is_cases(name: str) -> bool:
+    """Whether a file of this name holds the policy's own cases: `cases.yaml`, or `cases-refunds.yaml` and the like."""
+    return re.fullmatch(r"cases([-_.].+)?\.ya?ml", name) is not None
+
+
 def _points_nowhere(entry: Path) -> bool:
     """Whether a link leads to nothing: what it stands for is missing, which is a mistake and not an absence."""
     return entry.is_symlink() and not entry.exists()
@@ -93,9 +110,7 @@ def _is_policy(name: str) -> bool:
 def _looks_like_policy(name: str) -> bool:
     """Whether somebody may believe that a file of this name is part of the policy."""
     lower = name.lower()
-    return lower == PINS or (
-        lower not in {"cases.yaml", "cases.yml"} and any(end in lower for end in (".csv", ".yaml", ".yml", ".conf"))
-    )
+    return lower == PINS or (not is_cases(name) and any(end in lower for end in (".csv", ".yaml", ".yml", ".conf")))
 
 
 def _shown(name: str) -> str:
@@ -135,8 +150,11 @@ def text_of(file: File, problems: Problems) -> str | None:
         return None
 
 
-def read_yaml(file: File, problems: Problems) -> Item | None:
-    """The file's one document, or None when it is empty or cannot be read (then `problems` says why)."""
+def read_yaml(file: File, problems: Problems, *, most: int = MAX_NODES, any_key: bool = False) -> Item | None:
+    """The file's one document, or None when it is empty or cannot be read (then `problems` says why).
+
+    Other documents than policies may hold more than `MAX_NODES` values and keys that are numbers, which stand for their text then.
+    """
     from ruamel.yaml import YAML  # noqa: PLC0415 - loaded with the first policy, so that importing guard stays cheap
     from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415 - as above
 
@@ -145,7 +163,7 @@ def read_yaml(file: File, problems: Problems) -> Item | None:
         return None
     try:
         node = YAML(typ="safe", pure=True).compose(text)
-        return None if node is None else _Builder(file.name, problems).build(node)
+        return None if node is None else _Builder(file.name, problems, most, any_key=any_key).build(node)
     except MarkedYAMLError as failure:
         mark = failure.problem_mark or failure.context_mark
         line = None if mark is None else mark.line + 1
@@ -168,9 +186,11 @@ def _line_of(text: str, line: int | None) -> str:
 class _Builder:
     """Turns composed nodes into items. Stops at too many values and at an alias that holds itself."""
 
-    def __init__(self, file: str, problems: Problems) -> None:
+    def __init__(self, file: str, problems: Problems, most: int, *, any_key: bool) -> None:
         self.file = file
         self.problems = problems
+        self.most = most
+        self.keys = {f"{_TAG}{kind}" for kind in (*_TEXTS, *(("int", "float", "bool", "null") if any_key else ()))}
         self.count = 0
         self.open: set[int] = set()
 
@@ -178,9 +198,9 @@ class _Builder:
         """One node and everything below it."""
         item = Item(self.file, node.start_mark.line + 1)
         self.count += 1
-        if self.count > MAX_NODES:
-            if self.count == MAX_NODES + 1:
-                self.problems.error(item, f"more than {MAX_NODES} values in one file", "write fewer aliases")
+        if self.count > self.most:
+            if self.count == self.most + 1:
+                self.problems.error(item, f"more than {self.most} values in one file", "write fewer aliases")
             return item
         if id(node) in self.open:
             self.problems.error(item, "an alias stands inside the value that it names")
@@ -208,7 +228,7 @@ class _Builder:
 
     def _key(self, node: Any) -> str | None:
         spot = Item(self.file, node.start_mark.line + 1)
-        if type(node).__name__ != "ScalarNode" or node.tag not in {f"{_TAG}str", f"{_TAG}timestamp"}:
+        if type(node).__name__ != "ScalarNode" or node.tag not in self.keys:
             cure = "write << out in full" if getattr(node, "value", "") == "<<" else "put quotes around it"
             self.problems.error(spot, "a key must be a text", cure)
             return None
@@ -233,7 +253,7 @@ class _Builder:
 
 
 def _scalar(kind: str, text: str) -> Json:
-    if kind in {"str", "timestamp"}:  # YAML 1.2 has no dates: they are texts
+    if kind in _TEXTS:
         return text
     if kind == "null":
         return None

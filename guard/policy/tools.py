@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, cast
+from typing import cast
 
 from guard.core.paths import Path
-from guard.core.rules import Binding, Check, Issue, Kind, Prepared, ResourceRule, ResultRule, Tool, ToolLimits
+from guard.core.rules import CEILINGS, Binding, Ceilings, Issue, Kind, Prepared, ResourceRule, ResultRule, Tool
 from guard.core.values import JsonObject, canonical, digest
 from guard.policy import language
 from guard.policy.approvals import approvals, argument_rules
+from guard.policy.ceilings import bounded, tool_ceilings
+from guard.policy.checks import CheckFunction, checks
 from guard.policy.effects import Around, Life, life
 from guard.policy.fields import normal, takes, visible, with_fields
 from guard.policy.filled import Own, check_records, filled
@@ -26,8 +28,6 @@ from guard.policy.schemas import Schema, compile_schema
 from guard.policy.source import Item
 
 KINDS = ("read", "compute", "action")
-
-CheckFunction = Callable[[JsonObject], str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,7 @@ class Entry:
     tools: frozenset[str]
     checks: Mapping[str, CheckFunction] | None  # None: no program at hand
     probes: Collection[str] | None = None  # tools that the host has a probe for; None: no program at hand
+    ceilings: Ceilings = CEILINGS
 
 
 def compile_tool(entry: Entry, problems: Problems) -> Tool | None:
@@ -83,7 +84,14 @@ def _compile(entry: Entry, problems: Problems) -> Tool | None:
     schema = _schema(entry, fields, bindings, problems)
     if schema is None:
         return None
-    context = Context(tool=entry.name, schema=schema.source, tools=entry.tools, problems=problems, records="resource" in fields)
+    context = Context(
+        tool=entry.name,
+        schema=schema.source,
+        tools=entry.tools,
+        problems=problems,
+        ceilings=entry.ceilings,
+        records="resource" in fields,
+    )
     keyed = entry.declared.keyed if entry.declared else None
     around = Around(name=entry.name, tools=entry.tools, keyed=keyed, probes=entry.probes)
     lived = life(fields, kind, around, problems)
@@ -93,7 +101,8 @@ def _compile(entry: Entry, problems: Problems) -> Tool | None:
         check_records(tool, schema, fill, fields.get("resource", entry.item), problems)
     lossless = language.choice(fields.get("coerce"), problems, "coerce", ("lossless",)) == "lossless"
     supplied = ("idempotency_key",) if keyed else ()
-    tool = replace(tool, supplied=supplied, prepare=preparer(schema, lossless=lossless, fill=fill))
+    bounds = tool_ceilings(fields.get("ceilings"), entry.ceilings, problems)
+    tool = replace(tool, supplied=supplied, ceilings=bounds, prepare=preparer(schema, lossless=lossless, fill=fill))
     warn_identities(tool, entry.item, problems)
     if "schema" not in fields and entry.declared is not None:
         warn_untyped(tool, entry.declared.schema or {}, entry.item, problems)
@@ -122,16 +131,16 @@ def _assemble(
         visible=visible(schema.source, frozenset(binding.field for binding in bindings)),
         validate=_validator(schema, entry.declared),
         prepare=_as_given,
-        checks=_checks(fields.get("checks"), entry.checks, problems),
+        checks=checks(fields.get("checks"), entry.checks, problems),
         bindings=bindings,
         grounds=grounds(fields["ground"], context) if "ground" in fields else (),
         after=prerequisites(fields["after"], context) if "after" in fields else (),
         resources=_resources(fields["resource"], context) if "resource" in fields else (),
         rules=rules,
         resolves=tuple(dict.fromkeys((*resolved, *shown))),
-        limits=tool_limits(fields["limits"], context) if "limits" in fields else ToolLimits(),
+        limits=tool_limits(fields.get("limits"), context),
         approval=approval,
-        result=_result(fields["result"], problems) if "result" in fields else ResultRule(),
+        result=_result(fields.get("result"), entry.ceilings, problems),
         timeout=language.duration(fields.get("timeout"), problems, "timeout"),
         effect=lived.effect,
         dedupes=lived.dedupes,
@@ -244,19 +253,6 @@ def _bindings(item: Item | None, problems: Problems) -> tuple[Binding, ...]:
 # -- the small keys --------------------------------------------------------------------------------------------------
 
 
-def _checks(item: Item | None, known: Mapping[str, CheckFunction] | None, problems: Problems) -> tuple[Check, ...]:
-    found = []
-    for name in language.texts(item, problems, "checks"):
-        if known is not None and name not in known:
-            problems.error(cast("Item", item), f"the check {name} is not registered", meant(name, known) or "register it")
-        found.append(Check(name=name, run=(known or {}).get(name, _absent)))
-    return tuple(found)
-
-
-def _absent(_arguments: JsonObject) -> Literal["This check is not available here."]:
-    return "This check is not available here."
-
-
 def _resources(item: Item, context: Context) -> tuple[ResourceRule, ...]:
     found = [_resource(one, context) for one in language.sequence(item, context.problems, "resource")]
     return tuple(rule for rule in found if rule is not None)
@@ -278,11 +274,11 @@ def _resource(item: Item, context: Context) -> ResourceRule | None:
     return None if argument is None else ResourceRule(name=names[0], argument=argument, owner=owner)
 
 
-def _result(item: Item, problems: Problems) -> ResultRule:
+def _result(item: Item | None, ceilings: Ceilings, problems: Problems) -> ResultRule:
+    if item is None:
+        return ResultRule(max_bytes=ceilings.result_bytes)
     fields = language.mapping(item, "result", problems)
-    size = language.whole(fields.get("max_bytes"), problems, "max_bytes")
-    if size == 0:
-        problems.error(fields["max_bytes"], "max_bytes: 0 withholds every result", "write a number of bytes")
+    size = bounded(fields.get("max_bytes"), "result_bytes", problems, "max_bytes")
     keep: tuple[Path, ...] | None = None
     if "keep" in fields:
         spots = language.sequence(fields["keep"], problems, "keep")
@@ -293,5 +289,5 @@ def _result(item: Item, problems: Problems) -> ResultRule:
     return ResultRule(
         keep=keep,
         empty=language.text(fields.get("empty"), problems, "empty") or None,
-        max_bytes=size or ResultRule().max_bytes,
+        max_bytes=int(size or ceilings.result_bytes),
     )

@@ -17,6 +17,11 @@ from guard.core.ports import Redactor
 from guard.redactors.card import card_gate, card_spans
 from guard.redactors.email import email_gate, email_spans
 from guard.redactors.fold import folded
+from guard.redactors.iban import iban_gate, iban_spans
+from guard.redactors.ip import ip_gate, ip_spans
+from guard.redactors.mac import mac_gate, mac_spans
+from guard.redactors.masks import MASKS
+from guard.redactors.national import id_gate, id_spans, ssn_gate, ssn_spans
 from guard.redactors.phone import phone_gate, phone_spans
 from guard.redactors.quiet import quiet
 from guard.redactors.secret import SECRET_KEYS, hides, secret_gate, secret_spans
@@ -54,11 +59,19 @@ class Detector:
     replacement: str
 
 
-DETECTORS: tuple[Detector, ...] = (
-    Detector(name="secret", gate=secret_gate, rule=secret_spans, replacement="[secret]"),
-    Detector(name="email", gate=email_gate, rule=email_spans, replacement="[email]"),
-    Detector(name="card", gate=card_gate, rule=card_spans, replacement="[card]"),
-    Detector(name="phone", gate=phone_gate, rule=phone_spans, replacement="[phone]"),
+DETECTORS: tuple[Detector, ...] = tuple(
+    Detector(name=name, gate=gate, rule=rule, replacement=MASKS[name])
+    for name, gate, rule in (
+        ("secret", secret_gate, secret_spans),
+        ("email", email_gate, email_spans),
+        ("card", card_gate, card_spans),
+        ("iban", iban_gate, iban_spans),
+        ("ssn", ssn_gate, ssn_spans),
+        ("id", id_gate, id_spans),
+        ("ip", ip_gate, ip_spans),
+        ("mac", mac_gate, mac_spans),
+        ("phone", phone_gate, phone_spans),
+    )
 )
 """In order of rank: where two findings overlap, the longer one names the replacement, then the earlier row."""
 
@@ -71,7 +84,7 @@ def detect(key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
     are passed as texts without a key, and those that hide nothing are remembered.
     """
     if key is not None and SECRET_KEYS[key] and hides(key, text):
-        return "[secret]", ("secret",)
+        return MASKS["secret"], ("secret",)
     named = key is None and len(text) <= _NAME
     if (named and text in _NAMES) or (text.isascii() and still(text)):
         return text, ()

@@ -15,7 +15,12 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+")
 @lru_cache(maxsize=4096)
 def word_list(key: str) -> tuple[str, ...]:
     """The words of a key in order, in lower case. Only the first 200 characters are read."""
-    return tuple(word.lower() for word in _WORD.findall(key[:200]))
+    return tokens(key[:200])
+
+
+def tokens(text: str) -> tuple[str, ...]:
+    """The words of a short text in order, in lower case; nothing is remembered."""
+    return tuple(word.lower() for word in _WORD.findall(text))
 
 
 @lru_cache(maxsize=4096)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 
 from guard.redactors.fold import plain
+from guard.redactors.iban import iban_gate
+from guard.redactors.national import formed, tells
 from guard.redactors.phone import WORDS
-from guard.redactors.secret import PREFIXES
-from guard.redactors.views import SECRET_WORDS, long_name, seven_digits, shape, twelve_digits
+from guard.redactors.secret import signed
+from guard.redactors.views import SECRET_WORDS, grid, long_name, seven_digits, shape, twelve_digits
 
 _DIAL = re.compile(r"\+ ?\(?[1-9]")
 
@@ -25,7 +27,9 @@ def quiet(text: str) -> bool:
     if "@" in bare or "%40" in bare:
         return False
     low = bare.lower()
-    if any(map(low.__contains__, SECRET_WORDS)) or (long_name(bare) and any(prefix in bare for prefix, _ in PREFIXES)):
+    if any(map(low.__contains__, SECRET_WORDS)) or (long_name(bare) and signed(bare)):
+        return False
+    if "curl " in bare or grid(bare) or iban_gate(bare) or formed(bare):
         return False
     return not (seven_digits(bare) and _numbered(bare, low))
 
@@ -34,4 +38,4 @@ def _numbered(bare: str, low: str) -> bool:
     """Whether digits may be a phone number or card: by a plus, by their shape, by their count, or by a word or key that says so."""
     if ("+" in bare and _DIAL.search(bare) is not None) or b"000-0000" in shape(bare) or twelve_digits(bare):
         return True
-    return any(map(low.__contains__, WORDS))
+    return any(map(low.__contains__, WORDS)) or tells(bare, low)

@@ -7,7 +7,9 @@ is a necessary condition of the rules: each may be false too often, never true w
 from __future__ import annotations
 
 import re
-from string import ascii_letters, digits
+from string import ascii_letters, digits, hexdigits
+
+from guard.redactors.iban import iban_gate
 
 LONG = 20
 """No secret with a prefix of its own is shorter than this."""
@@ -24,20 +26,49 @@ SECRET_WORDS = (
     "authori",
     "bearer ",
     "basic ",
+    "_pw",
+    "-pw",
+    "_pass",
+    "-pass",
+    "oauth",
     "密码",
     "口令",
 )
 """What every key and every text that names a secret holds, in lower case."""
 
+LETTERED = (
+    b"AA000000",
+    b"AA-000000",
+    b"AA-00-00-00",
+    b"AAAAAA00A00A000",
+    b"AAAA000000AAAAAA",
+    b"000000A000",
+    b"AAAAA0000A",
+    b"A000000(",
+)
+"""Shapes of national ids in which fewer than seven digits stand together: `A` for a letter, `0` for a digit, `-` for dot and space."""
+
+_SHORT = 17  # characters of a hardware address: nothing without a digit or sign is shorter
 _SEPARATORS = b" ./()-"  # what may stand between the digits of a phone number
 _SEVEN = b"0" * 7
 _TWELVE = b"0" * 12
-_SIXTEEN = b"a" * 16
+_TWENTY = b"a" * LONG
 _SIGN = re.compile("[0-9@%:=]")
-_RUN = re.compile("[A-Za-z0-9_.-]{16}")
+_RUN = re.compile("[A-Za-z0-9_.~/+=-]{16}")
 _NO_SIGN = bytes(code for code in range(256) if chr(code) not in f"@%:={digits}")
-_NAME = bytes(ord("a") if chr(code) in f"{ascii_letters}{digits}_.-" else ord(" ") for code in range(256))
+_NAME = bytes(ord("a") if chr(code) in f"{ascii_letters}{digits}_.~/+=-" else ord(" ") for code in range(256))
 _DIGIT = bytes(ord("0") if chr(code) in digits else code for code in range(256))
+_HEX = hexdigits.encode()
+_DASH_COLON = bytes.maketrans(b"-", b":")
+_DOTS = re.compile(
+    r"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]|(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}"
+)  # an address of four octets, or a hardware address with dots
+_LETTERS = (ascii_letters + "_").encode()
+_MBI = re.compile(rb"0A[A0]0-?A[A0]0-?AA00")
+_LETTER = bytes(
+    ord("A") if chr(code) in ascii_letters else ord("0") if chr(code) in digits else ord("-") if chr(code) in ". " else code
+    for code in range(256)
+)
 _DIGIT_DASH = bytes(ord("-") if chr(code) in ". " else _DIGIT[code] for code in range(256))
 
 
@@ -45,14 +76,16 @@ def still(text: str) -> bool:
     """Whether no detector can find anything in one ASCII text under an ordinary key. Under half a microsecond for a short one."""
     if _SIGN.search(text) is not None and _speaks(text):
         return False
-    return len(text) < LONG or (_RUN.search(text) is None and not bears(text))
+    if "curl " in text:
+        return False
+    return len(text) < _SHORT or (_RUN.search(text) is None and not bears(text))
 
 
 def _speaks(text: str) -> bool:
     signs = text.encode().translate(None, _NO_SIGN)
-    if len(signs) < 7 and signs.isdigit():
-        return False
-    return "@" in text or "%40" in text or seven_digits(text) or assigns(text)
+    if len(signs) < 7 and signs.isdigit() and text.count(".") < 2:
+        return len(signs) > 3 and (lettered(text) or iban_gate(text))
+    return "@" in text or "%40" in text or seven_digits(text) or assigns(text) or lettered(text) or grid(text) or iban_gate(text)
 
 
 def assigns(text: str) -> bool:
@@ -79,10 +112,38 @@ def twelve_digits(text: str) -> bool:
 
 
 def long_name(text: str) -> bool:
-    """Whether sixteen characters of the kind that keys are made of stand together."""
-    return len(text) >= LONG and _SIXTEEN in text.encode("utf-8", "surrogatepass").translate(_NAME)
+    """Whether twenty characters of the kind that keys are made of stand together."""
+    return len(text) >= LONG and _TWENTY in text.encode("utf-8", "surrogatepass").translate(_NAME)
 
 
 def shape(text: str) -> bytes:
     """The text with `0` for each digit and `-` for dot and space: `415.555.0182` has the shape `000-000-0000`."""
     return text.encode("utf-8", "surrogatepass").translate(_DIGIT_DASH)
+
+
+def lettered(text: str) -> bool:
+    """Whether letters and digits stand together as they do in a national id of few digits."""
+    view = form(text)
+    if b"AA00" in view or b"AA-00" in view or b"000000A" in view or b"000000(" in view:
+        return any(shape in view for shape in LETTERED) or (
+            (b"0AA00" in view or b"0-AA00" in view) and _MBI.search(view) is not None
+        )
+    return False
+
+
+def form(text: str) -> bytes:
+    """The text with `A` for each letter, `0` for each digit and `-` for dot and space."""
+    return text.encode("utf-8", "surrogatepass").translate(_LETTER)
+
+
+def sparse(text: str) -> bytes:
+    """The text without its letters, with `0` for each digit and `-` for dot and space."""
+    return text.encode("utf-8", "surrogatepass").translate(_DIGIT_DASH, _LETTERS)
+
+
+def grid(text: str) -> bool:
+    """Whether dots or colons stand between digits as they do in the addresses of networks and of their cards."""
+    if "::" in text:
+        return True
+    view = text.encode("utf-8", "surrogatepass").translate(_DASH_COLON, _HEX)
+    return b":::::" in view or (b".." in view and _DOTS.search(text) is not None)

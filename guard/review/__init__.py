@@ -1,5 +1,4 @@
-"""Review: the desk of whoever answers for a policy folder: its cases, what they cover, and what would change.
+"""Review: the policy reviewer's desk: its cases, what they cover, what would change. Works on policies and what may become one; never on a running guard.
 
-A decision is never made here: a real `Guard` over the loaded policy makes it, with a store in memory, a fixed clock, and tools that answer by
-script. May import the core, policy and what a guard is put together from; nobody but the commands (and a host that asks) imports it.
+Where a call is tried out, a real `Guard` over the loaded policy decides, with a store in memory, a fixed clock, and tools that answer by script.
 """

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from guard.core.rules import Tool
 from guard.core.values import Json
 from guard.errors import Problem
-from guard.policy.hints import IDENTITIES
+from guard.policy.identities import is_identity
 from guard.policy.problems import squash
 from guard.review.view import View, finding
 
@@ -58,7 +58,7 @@ _WHOLE = frozenset(squash(name) for name in (*_ALONE, *(f"{noun}_{part}" for nou
 _MAIL = frozenset(
     squash(f"{noun}_{part}") for noun in ("user", "customer", "employee", "requester") for part in ("email", "mail")
 )
-NAMES = (_WHOLE | _MAIL) - IDENTITIES
+NAMES = _WHOLE | _MAIL
 
 
 def identities(view: View) -> Iterator[Problem]:
@@ -67,8 +67,8 @@ def identities(view: View) -> Iterator[Problem]:
         owned = _owned(tool)
         for path in _fields(tool.schema, (), 0):
             tied = any(path[: len(steps)] == steps or steps[: len(path)] == path for steps in owned)
-            deep = len(path) > 1 and squash(path[-1]) in IDENTITIES
-            if not tied and (squash(path[-1]) in NAMES or deep):
+            named = is_identity(path[-1])  # at the root the loader has said so
+            if not tied and (len(path) > 1 if named else squash(path[-1]) in NAMES):
                 spelled = ".".join(path)
                 message = f"{name}: nobody owns the argument {spelled}, so the model chooses it"
                 cure = f"bind: {{{path[0]}: session.principal}}, or ground it"

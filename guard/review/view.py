@@ -12,9 +12,10 @@ from functools import cached_property
 from guard.core.rules import Tool
 from guard.errors import Problem
 from guard.policy import Survey
-from guard.policy.casbin_rules import model_text
+from guard.policy.engine.closure import Closure
 from guard.policy.problems import Problems, Spot
-from guard.policy.rule_files import ANY, PERSON, Graph, Rule
+from guard.policy.rule_files import ANY, PERSON, Rule
+from guard.policy.rule_shape import model_text
 from guard.policy.source import Item
 
 NOWHERE = "\x00nowhere"
@@ -34,7 +35,7 @@ class View:
         self.tools: Mapping[str, Tool] = survey.tools
         self.entries: Mapping[str, Item] = survey.entries
         self.rules: Mapping[Rule, Item] = survey.book.rules
-        self.graph = Graph(survey.book.grants)
+        self.graph = Closure((grant.sub, grant.role, grant.dom) for grant in survey.book.grants)
         self._names = sorted(survey.tools)
         self._may: dict[tuple[str, str], frozenset[str]] = {}
 

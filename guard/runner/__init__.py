@@ -7,6 +7,17 @@ the policy and the store arrive as arguments. Decides nothing.
 from guard.runner.approvals import Approvals, AsyncApprovals
 from guard.runner.conversation import AsyncConversation, Conversation
 from guard.runner.guard import AsyncGuard, Guard
+from guard.runner.reload import PolicyState, Reloaded
 from guard.runner.turn import Turn
 
-__all__ = ["Approvals", "AsyncApprovals", "AsyncConversation", "AsyncGuard", "Conversation", "Guard", "Turn"]
+__all__ = [
+    "Approvals",
+    "AsyncApprovals",
+    "AsyncConversation",
+    "AsyncGuard",
+    "Conversation",
+    "Guard",
+    "PolicyState",
+    "Reloaded",
+    "Turn",
+]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 from guard.core import audit
 from guard.core.approve import may_decide
 from guard.core.model import Approval, Session
+from guard.core.ports import Authorizer
 from guard.errors import ApprovalError
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class Approvals:
         if not isinstance(approver, Session):
             raise ApprovalError("not_entitled", "an approver is a Session that the host authenticated")
         approval = self.show(approval_id)
-        counts = self.entitled(approval, approver)
+        authorizer = self._guard.policy.authorizer  # read once: a vote is judged by one version
+        counts = _entitled(approval, approver, authorizer)
         event = audit.voted(approval, approver, decision, reason, self._guard.redactor, counts=counts)
         if not counts:
             self._guard.store.record((), (event,))
@@ -56,7 +58,7 @@ class Approvals:
                 raise ApprovalError("not_entitled", "the requester may not decide about this call; another person must")
             _not_found(approval.id)
         store = self._guard.store
-        roles = tuple(sorted(self._guard.policy.authorizer.roles(approver)))
+        roles = tuple(sorted(authorizer.roles(approver)))
         try:
             return store.vote(approval.id, status=decision, by=approver.principal, reason=reason, event=event, roles=roles)
         except ApprovalError:  # decided or expired before: a vote that came too late is on record, too
@@ -65,16 +67,19 @@ class Approvals:
 
     def entitled(self, approval: Approval, approver: Session) -> bool:
         """Whether the policy in force lets this person decide about the approval. Says nothing about its status."""
-        authorizer = self._guard.policy.authorizer
-        try:
-            roles = authorizer.roles(approver)
-            verdict = authorizer.decide(approver, approval.tool, "approve")
-        except Exception:  # noqa: BLE001 - a policy that cannot be evaluated entitles nobody
-            return False
-        if not may_decide(approval, approver.principal, approver.tenant, roles):
-            return False
-        own = approver.principal == approval.requester
-        return not verdict.denied and (own or verdict.allowed)
+        return _entitled(approval, approver, self._guard.policy.authorizer)
+
+
+def _entitled(approval: Approval, approver: Session, authorizer: Authorizer) -> bool:
+    try:
+        roles = authorizer.roles(approver)
+        verdict = authorizer.decide(approver, approval.tool, "approve")
+    except Exception:  # noqa: BLE001 - a policy that cannot be evaluated entitles nobody
+        return False
+    if not may_decide(approval, approver.principal, approver.tenant, roles):
+        return False
+    own = approver.principal == approval.requester
+    return not verdict.denied and (own or verdict.allowed)
 
 
 def _not_found(approval_id: str) -> NoReturn:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from secrets import token_hex
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 from guard.core import ports as p
 from guard.core.answer import refused
@@ -30,6 +30,7 @@ from guard.runner.turn import Turn
 from guard.wires import Reply, Wire
 
 if TYPE_CHECKING:
+    from guard.runner.force import InForce
     from guard.runner.guard import GuardBase
 
 Held: TypeAlias = Literal["answer", "suspend"]
@@ -41,11 +42,28 @@ class Chat:
     """One session's calls on one wire. Built by `Guard.open`; holds no history: the ledger is in the store."""
 
     def __init__(
-        self, guard: GuardBase, session: Session, wire: Wire, ref: ConversationRef, held: Held, only: frozenset[str] | None
+        self,
+        guard: GuardBase,
+        session: Session,
+        wire: Wire,
+        ref: ConversationRef,
+        held: Held,
+        only: frozenset[str] | None,
+        pinned: InForce | None = None,
     ) -> None:
         if held not in ("answer", "suspend"):
             raise GuardError(f"held is 'answer' or 'suspend', not {held!r}")
         self.guard, self._session, self.wire, self.ref, self._held, self._only = guard, session, wire, ref, held, only
+        self._pinned = pinned
+
+    @property
+    def in_force(self) -> InForce:
+        """The policy that this chat is judged by: today's, or the one that it was pinned to."""
+        return self._pinned or self.guard.in_force
+
+    def pinned(self) -> Self:
+        """This chat for one flow: whatever is reloaded meanwhile, all of it is judged by one version."""
+        return type(self)(self.guard, self._session, self.wire, self.ref, self._held, self._only, self.in_force)
 
     @property
     def session(self) -> Session:
@@ -55,28 +73,28 @@ class Chat:
     @property
     def tools(self) -> list[JsonObject]:
         """Schemas for the model, in the wire's form: what this session may call, without the fields that the session owns."""
-        policy = self.guard.policy
-        names = sorted(self.guard.visible(self._session) & self._offered())
-        return self.wire.tools([policy.tools[name] for name in names])
+        now = self.in_force
+        names = sorted(now.visible(self._session) & self._offered(now))
+        return self.wire.tools([now.policy.tools[name] for name in names])
 
     def dump(self, messages: Sequence[object]) -> list[JsonObject]:
         """The messages as plain JSON, SDK objects included."""
         return self.wire.dump(messages)
 
-    def _offered(self) -> frozenset[str]:
-        names = frozenset(self.guard.policy.tools)
+    def _offered(self, now: InForce) -> frozenset[str]:
+        names = frozenset(now.policy.tools)
         return names if self._only is None else names & self._only
 
     def context(self) -> Context:
         """What a walk of this chat is given, as of now."""
-        guard = self.guard
-        offered = self._offered()
+        guard, now = self.guard, self.in_force
+        offered = self._offered(now)
         return Context(
-            policy=guard.policy,
+            policy=now.policy,
             session=self._session,
             ref=self.ref,
             offered=offered,
-            visible=guard.visible(self._session) & offered,
+            visible=now.visible(self._session) & offered,
             redactor=guard.redactor,
             now=guard.store.now(),
         )
@@ -85,14 +103,14 @@ class Chat:
         self, roles: Sequence[str] | None, tools: Sequence[str] | None, name: str | None
     ) -> tuple[Session, ConversationRef, frozenset[str] | None]:
         """What a child gets: never more than its parent has."""
-        session, only = self._session, self._only
+        session, only, now = self._session, self._only, self.in_force
         if roles is not None:
-            extra = set(roles) - self.guard.policy.authorizer.roles(session)
+            extra = set(roles) - now.policy.authorizer.roles(session)
             if extra:
                 raise ConversationError(f"a child cannot have roles that its parent lacks: {', '.join(sorted(extra))}")
             session = replace(session, roles=tuple(roles), within=session)
         if tools is not None:
-            extra = set(tools) - self._offered()
+            extra = set(tools) - self._offered(now)
             if extra:
                 raise ConversationError(f"a child cannot have tools that its parent lacks: {', '.join(sorted(extra))}")
             only = frozenset(tools)
@@ -108,7 +126,7 @@ class Chat:
 
     # -- flows -------------------------------------------------------------------------------------------------------------
 
-    def _handling(self, reply: object, history: Sequence[object] | None) -> p.Flow[Turn]:
+    def handling(self, reply: object, history: Sequence[object] | None) -> p.Flow[Turn]:
         """Handle one reply: walk its calls, render the outcomes."""
         wire = self.wire
         read = wire.read(reply)

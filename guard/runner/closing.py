@@ -64,7 +64,7 @@ def _ended_here(chat: Chat, never: Sequence[tuple[CallKey, ToolCall]], at: float
     """
     rows: list[p.CallRow] = []
     for key, call in never:
-        tool = chat.guard.policy.tools.get(call.tool)
+        tool = chat.in_force.policy.tools.get(call.tool)
         if key.turn and tool is not None and tool.acts:
             outcome = refused(call, key, _LOST, None, chat.guard.redactor)
             rows.append(p.CallRow(key=key, call=call, status="refused", outcome=outcome, settled=True, at=at))
@@ -81,4 +81,4 @@ def _closed(chat: Chat, call: ToolCall, row: p.CallRow | None) -> Outcome:
 
 def _unseen(chat: Chat, key: CallKey, call: ToolCall) -> p.Event:
     """A call of a history that the ledger does not know: lost before it was handled, or written by somebody else."""
-    return audit.decided(key, call, _LOST, None, chat.guard.policy.version, chat.guard.redactor)
+    return audit.decided(key, call, _LOST, None, chat.in_force.policy.version, chat.guard.redactor)

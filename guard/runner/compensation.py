@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def offering(chat: Chat) -> p.Flow[tuple[Outcome, ...]]:
     """Propose the compensation of each unknown call of this branch that names one and has none yet."""
-    if not any(tool.compensation for tool in chat.guard.policy.tools.values()):
+    if not any(tool.compensation for tool in chat.in_force.policy.tools.values()):
         return ()
     rows = yield from p.ask(Consult(question=lambda store: _branch(chat, store)))
     known = {row.key.key for row in rows}
@@ -38,7 +38,7 @@ def _branch(chat: Chat, store: p.Store) -> list[p.CallRow]:
 
 def compensation(chat: Chat, row: p.CallRow) -> ToolCall | None:
     """The call that would take an unknown one back: the arguments that both tools have under one name."""
-    tools = chat.guard.policy.tools
+    tools = chat.in_force.policy.tools
     tool = tools.get(row.call.tool)
     other = tools.get(tool.compensation) if tool is not None and row.effect == "compensate" else None
     if other is None or row.arguments is None:

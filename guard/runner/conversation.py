@@ -27,15 +27,18 @@ class Conversation(Chat):
         `history` are the messages sent so far, without this reply; with it the guard can tell the same turn handled again from an equal
         new one. Raises WireError for what is no reply; whatever happens to a call is in `turn.outcomes`, never an exception.
         """
-        return SyncRun(self.guard.hands).run(self._handling(reply, history))
+        chat = self.pinned()
+        return SyncRun(chat.in_force.hands).run(chat.handling(reply, history))
 
     def settled(self) -> list[JsonObject]:
         """Messages to append for held calls that were decided since: approved ones run now, at most once. Empty when there are none."""
-        return SyncRun(self.guard.hands).run(settling(self))
+        chat = self.pinned()
+        return SyncRun(chat.in_force.hands).run(settling(chat))
 
     def resume(self, messages: Sequence[object]) -> list[JsonObject]:
         """The history, as plain JSON, with open call ids closed from the ledger and settled outcomes added: after a crash or restart."""
-        return SyncRun(self.guard.hands).run(resuming(self, messages))
+        chat = self.pinned()
+        return SyncRun(chat.in_force.hands).run(resuming(chat, messages))
 
     def child(
         self, *, roles: Sequence[str] | None = None, tools: Sequence[str] | None = None, name: str | None = None
@@ -71,15 +74,18 @@ class AsyncConversation(Chat):
 
     async def handle(self, reply: object, history: Sequence[object] | None = None) -> Turn:
         """See `Conversation.handle`. Cancelling the caller's task closes every call of the turn in the ledger, then goes on up."""
-        return await AsyncRun(self.guard.hands).run(self._handling(reply, history))
+        chat = self.pinned()
+        return await AsyncRun(chat.in_force.hands).run(chat.handling(reply, history))
 
     async def settled(self) -> list[JsonObject]:
         """See `Conversation.settled`."""
-        return await AsyncRun(self.guard.hands).run(settling(self))
+        chat = self.pinned()
+        return await AsyncRun(chat.in_force.hands).run(settling(chat))
 
     async def resume(self, messages: Sequence[object]) -> list[JsonObject]:
         """See `Conversation.resume`."""
-        return await AsyncRun(self.guard.hands).run(resuming(self, messages))
+        chat = self.pinned()
+        return await AsyncRun(chat.in_force.hands).run(resuming(chat, messages))
 
     def child(
         self, *, roles: Sequence[str] | None = None, tools: Sequence[str] | None = None, name: str | None = None

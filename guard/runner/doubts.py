@@ -99,11 +99,12 @@ class Doubts:
     def entitled(self, row: CallRow | Unknown, person: Session) -> bool:
         """Whether this person may settle the call: who may approve calls of the tool, or the requester where nobody else has to."""
         owner, tenant = (row.requester, row.tenant) if isinstance(row, Unknown) else (row.key.ref.principal, row.key.ref.tenant)
-        tool = self._guard.policy.tools.get(row.tool if isinstance(row, Unknown) else row.call.tool)
+        policy = self._guard.policy  # read once: a word is judged by one version
+        tool = policy.tools.get(row.tool if isinstance(row, Unknown) else row.call.tool)
         if tool is None or person.tenant != tenant:
             return False
         try:
-            verdict = self._guard.policy.authorizer.decide(person, tool.name, "approve")
+            verdict = policy.authorizer.decide(person, tool.name, "approve")
         except Exception:  # noqa: BLE001 - a policy that cannot be evaluated entitles nobody
             return False
         if person.principal == owner:

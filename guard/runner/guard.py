@@ -6,10 +6,12 @@ given its session.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self, TypeVar
@@ -24,12 +26,29 @@ from guard.runner.conversation import AsyncConversation, Conversation
 from guard.runner.doubts import AsyncDoubts, Doubts
 from guard.runner.drivers import SyncRun
 from guard.runner.drivers_async import AsyncRun
+from guard.runner.force import InForce
 from guard.runner.hands import Hands
+from guard.runner.reload import PolicyState, Reloaded, Reloader, Source
+from guard.runner.watch import Watch
 from guard.tools import RegisteredTool
 from guard.wires import wire as wire_named
 
 F = TypeVar("F", bound=Callable[..., Any])
-_MOST_SESSIONS = 1_024  # entries of the table of visible tools
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where the policy came from and how it is kept up to date.
+
+    `mark` says from which contents it was made, `every` is how many seconds are between two looks (None: nobody looks), `stale_after` for how
+    many it is relied on without being found again, `signal` a Casbin watcher.
+    """
+
+    source: Source | None = None
+    mark: str = ""
+    every: float | None = None
+    stale_after: float | None = None
+    signal: Any = None
 
 
 class GuardBase:
@@ -46,6 +65,7 @@ class GuardBase:
         redactor: Redactor,
         patience: float | None = None,
         probes: Mapping[str, Callable[..., Any]] | None = None,
+        origin: Origin | None = None,
     ) -> None:
         waiting = sorted(name for name, tool in tools.items() if tool.is_async)
         if waiting and not self._awaits:
@@ -53,11 +73,36 @@ class GuardBase:
         asking = sorted(name for name, probe in (probes or {}).items() if inspect.iscoroutinefunction(probe))
         if asking and not self._awaits:
             raise GuardError(f"{', '.join(asking)}: async probes need AsyncGuard")
-        self.policy = policy
         self.store = store
         self.redactor = replace(redactor, tag=partial(keyed, store.secret))
-        self.hands = Hands(store=store, tools=tools, redactor=self.redactor, patience=patience, probes=probes or {})
-        self._visible: dict[tuple[object, ...], frozenset[str]] = {}
+        hands = Hands(store=store, tools=tools, redactor=self.redactor, patience=patience, probes=probes or {})
+        origin = origin or Origin()
+        self.reloader = Reloader(
+            InForce(policy=policy, hands=hands, mark=origin.mark), origin.source, stale_after=origin.stale_after
+        )
+        self._watch = Watch(self.reloader, every=origin.every, signal=origin.signal) if origin.every is not None else None
+        if self._watch is not None:
+            weakref.finalize(self, self._watch.stop).atexit = False  # a guard that is forgotten is not looked after
+
+    @property
+    def in_force(self) -> InForce:
+        """The version to judge by now, with everything derived from it: read it once for each thing that is judged."""
+        return self.reloader.in_force
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force."""
+        return self.in_force.policy
+
+    @property
+    def hands(self) -> Hands:
+        """The hands with the tools of the policy in force."""
+        return self.in_force.hands
+
+    @property
+    def policy_state(self) -> PolicyState:
+        """Which policy is in force, since when it was last found to be the right one, and what was wrong at the last try to load another."""
+        return self.reloader.state(watching=self._watch is not None and self._watch.alive)
 
     def resource(self, name: str) -> Callable[[F], F]:
         """Register a loader of records: `@guard.resource("order")` on a function of the id (and, if it takes two, the session).
@@ -75,23 +120,13 @@ class GuardBase:
 
     def visible(self, session: Session) -> frozenset[str]:
         """The tools that this session may call: for the schemas and for telling the model which names exist."""
-        place = (self.policy.version, session.principal, session.tenant, session.roles, session.within and session.within.roles)
-        known = self._visible.get(place)
-        if known is None:
-            known = frozenset(name for name in self.policy.tools if self._may(session, name))
-            if len(self._visible) >= _MOST_SESSIONS:
-                self._visible.clear()
-            self._visible[place] = known
-        return known
-
-    def _may(self, session: Session, tool: str) -> bool:
-        try:
-            return self.policy.authorizer.decide(session, tool, "call").allowed
-        except Exception:  # noqa: BLE001 - a policy that cannot be evaluated shows nothing; the call itself says why
-            return False
+        return self.in_force.visible(session)
 
     def close(self) -> None:
-        """Give back what the store holds open, after one more try to record what it did not take before."""
+        """Stop looking for another policy, and give back what the store holds open, after one more try to record what it did not take."""
+        if self._watch is not None:
+            self._watch.stop()
+        self.reloader.close()
         self.hands.keeper.close()
         self.store.close()
 
@@ -120,6 +155,14 @@ class GuardBase:
 class Guard(GuardBase):
     """The guard for plain callers."""
 
+    def reload(self) -> Reloaded:
+        """Load the policy folder again: build it aside, check it, and put it in force by one assignment.
+
+        Raises PolicyError with every problem at once; the policy in force then stays what it was. Turns under way end under the version
+        that they began with.
+        """
+        return self.reloader.reload()
+
     @cached_property
     def approvals(self) -> Approvals:
         """The approvals of the store."""
@@ -138,14 +181,18 @@ class Guard(GuardBase):
 
     def call(self, call: ToolCall, session: Session, *, conversation: str, key: str | None = None) -> Outcome:
         """Walk one call without a wire. `key` is the host's own: the same key and content gives the recorded outcome, another content a refusal."""
-        chat = Chat(self, session, wire_named("openai-chat"), self._ref(session, conversation), "answer", None)
-        return SyncRun(self.hands).run(chat.single(call, key))
+        chat = Chat(self, session, wire_named("openai-chat"), self._ref(session, conversation), "answer", None).pinned()
+        return SyncRun(chat.in_force.hands).run(chat.single(call, key))
 
 
 class AsyncGuard(GuardBase):
     """The guard for asyncio callers; plain and async tools both work in it."""
 
     _awaits = True
+
+    async def reload(self) -> Reloaded:
+        """See `Guard.reload`; it works in a thread."""
+        return await asyncio.to_thread(self.reloader.reload)
 
     @cached_property
     def approvals(self) -> AsyncApprovals:
@@ -165,5 +212,5 @@ class AsyncGuard(GuardBase):
 
     async def call(self, call: ToolCall, session: Session, *, conversation: str, key: str | None = None) -> Outcome:
         """See `Guard.call`."""
-        chat = Chat(self, session, wire_named("openai-chat"), self._ref(session, conversation), "answer", None)
-        return await AsyncRun(self.hands).run(chat.single(call, key))
+        chat = Chat(self, session, wire_named("openai-chat"), self._ref(session, conversation), "answer", None).pinned()
+        return await AsyncRun(chat.in_force.hands).run(chat.single(call, key))

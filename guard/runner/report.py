@@ -7,8 +7,10 @@ decide anything. Used by the drivers and by compose.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 
 from guard.core.ports import Redactor
+from guard.errors import GuardError, Problem
 
 LOG = logging.getLogger("guard")
 _MOST = 20_000  # characters of a traceback
@@ -24,9 +26,28 @@ def failure(what: str, error: BaseException, redactor: Redactor) -> None:
         text = "".join(traceback.format_exception(error))[-_MOST:]
     except BaseException:  # noqa: BLE001 - an exception may refuse to be printed
         text = "an exception that cannot be printed"
+    LOG.error("%s raised\n%s", what, _shown(text, redactor))
+
+
+def _shown(text: str, redactor: Redactor) -> str:
+    """The text without what must not be seen, on a terminal either."""
     shown = redactor.detect(None, text)[0]
-    spelled = "".join(char if char.isprintable() or char in "\n\t" else f"\\u{ord(char):04x}" for char in shown)
-    LOG.error("%s raised\n%s", what, spelled)
+    return "".join(char if char.isprintable() or char in "\n\t" else f"\\u{ord(char):04x}" for char in shown)
+
+
+def published(version: str, warnings: Iterable[Problem], redactor: Redactor) -> None:
+    """Log that another policy is in force, and what in it is probably not meant."""
+    LOG.info("the policy %s is in force now", version[:12])
+    for warning in warnings:
+        LOG.warning("the policy %s: %s", version[:12], _shown(str(warning), redactor))
+
+
+def unpublished(version: str, error: Exception, redactor: Redactor, *, before: str | None) -> str:
+    """Log why a policy was not loaded and which one stays in force, unless `before` says the same; gives the text."""
+    text = _shown(str(error)[:_MOST] if isinstance(error, GuardError) else type(error).__name__, redactor)
+    if text != before:
+        LOG.error("the policy was not loaded, and %s stays in force: %s", version[:12], text)
+    return text
 
 
 def missing(name: str) -> None:

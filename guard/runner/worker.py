@@ -23,6 +23,7 @@ from guard.runner.compensation import offering
 from guard.runner.drivers import SyncRun
 from guard.runner.drivers_async import AsyncRun
 from guard.runner.guard import AsyncGuard, GuardBase
+from guard.runner.hands import Hands
 from guard.runner.report import failure
 from guard.wires import wire
 
@@ -73,8 +74,8 @@ class Worker:
         session = self._session(row)
         if session is None:
             return Done(row=row, outcome=None)
-        chat = Chat(self._guard, session, wire("openai-chat"), row.key.ref, "answer", None)
-        return Done(row=row, outcome=self._drive(_carried(chat, row)))
+        chat = Chat(self._guard, session, wire("openai-chat"), row.key.ref, "answer", None).pinned()
+        return Done(row=row, outcome=self._drive(chat.in_force.hands, _carried(chat, row)))
 
     def _session(self, row: p.CallRow) -> Session | None:
         """The session of the call's person, from the host: it must be that very person."""
@@ -87,11 +88,11 @@ class Worker:
         same = isinstance(session, Session) and (session.principal, session.tenant) == (ref.principal, ref.tenant)
         return session if same else None
 
-    def _drive(self, flow: p.Flow[Outcome]) -> Outcome:
+    def _drive(self, hands: Hands, flow: p.Flow[Outcome]) -> Outcome:
         if isinstance(self._guard, AsyncGuard):
             run = asyncio.run if self._loop is None else self._loop.run
-            return run(AsyncRun(self._guard.hands).run(flow))
-        return SyncRun(self._guard.hands).run(flow)
+            return run(AsyncRun(hands).run(flow))
+        return SyncRun(hands).run(flow)
 
 
 def _carried(chat: Chat, row: p.CallRow) -> p.Flow[Outcome]:

@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from guard.core.model import Approval, ApprovalStatus, ConversationRef
-from guard.core.ports import AskApproval, Event
+from guard.core.ports import AskApproval, Charge, Event
+from guard.core.values import canonical
 from guard.errors import ApprovalError, StoreError
 from guard.stores.budgets import release
+from guard.stores.owners import home_of, own, visible
 from guard.stores.stamp import time_text
-from guard.stores.tables import Asked, Home, Tables, Wanted, home_of, own, visible
+from guard.stores.tables import ZERO, Asked, Home, Tables, Wanted
 
 LIVE = frozenset({"pending", "approved"})
 
@@ -71,8 +73,8 @@ def _give_back(tables: Tables, approval: Approval) -> None:
     release(tables, (approval.tenant, approval.conversation), (approval.turn, approval.position))
 
 
-def ask(tables: Tables, command: AskApproval) -> Approval:
-    """The approval that answers this proposal, or the proposal itself, now pending. See AskApproval."""
+def ask(tables: Tables, command: AskApproval) -> Approval | None:
+    """The approval that answers this proposal, or the proposal itself, now pending; None where too many wait. See AskApproval."""
     proposal = command.proposal
     if proposal.status != "pending":
         raise ValueError("a proposal is pending; only a vote decides it")
@@ -85,10 +87,20 @@ def ask(tables: Tables, command: AskApproval) -> Approval:
     for asked in known:
         look(tables, asked)
     if answer is None:
-        tables.append(command.event)
+        if command.most is not None and _waiting(tables, proposal) >= command.most:
+            return None
+        tables.append(command.event() if callable(command.event) else command.event)
         tables.open(Asked(approval=proposal, run=command.run))
         return proposal
     return answer
+
+
+def _waiting(tables: Tables, proposal: Approval) -> int:
+    """How many questions of this person are open. Whoever asks for the same person at the same time waits for this transaction."""
+    one = Charge(scope=f"questions of {canonical([proposal.tenant, proposal.requester])}", name="open", amount=ZERO, limit=ZERO)
+    tables.expect({tables.budget(one)})
+    tables.meter(tables.budget(one))
+    return tables.waiting(proposal.tenant, proposal.requester)
 
 
 def answered(tables: Tables, command: AskApproval) -> Approval | None:

@@ -1,50 +1,79 @@
 """Budgets: what calls draw on quotas. Reserved once per call, kept when it ran, given back when it did not.
 
-Sums are exact: a sum that would need rounding counts as exceeded, and so does an amount below zero, which would refill a budget. Shared
-by every store; may only ask the tables. Comes after `tables` and before `ledger`.
+Sums are exact: a sum that would need rounding counts as exceeded, and so does an amount below zero, which would refill a budget. What
+counts over a window is in `spans`. Shared by every store; may only ask the tables. Comes after `spans` and before `ledger`.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
-from guard.core.ports import Charge, TakeQuota
-from guard.stores.tables import EXACT, Budget, Home, Place, Tables, owned
+from guard.core.ports import Charge, Shadowed, TakeQuota
+from guard.stores.owners import owned
+from guard.stores.spans import fits_again, tidy
+from guard.stores.tables import EXACT, Budget, Home, Place, Tables
 
 
 class _Plan:
     """What a command would draw, before anything is written."""
 
-    __slots__ = ("charges", "tables", "totals")
+    __slots__ = ("charges", "tables", "times", "totals")
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
         self.totals: dict[Budget, Decimal] = {}
-        self.charges: dict[tuple[Home, Place], tuple[Charge, ...]] = {}
+        self.times: dict[Budget, float] = {}  # of budgets over a window: the time that counts for them
+        self.charges: dict[tuple[Home, Place], list[Charge]] = {}
 
-    def holds(self, home: Home, place: Place) -> bool:
-        return (home, place) in self.charges or self.tables.holds(home, place)
+    def missing(self, home: Home, place: Place, charges: tuple[Charge, ...]) -> tuple[bool, tuple[Charge, ...]]:
+        """Whether the call holds nothing yet, and what it has yet to draw."""
+        windows = [charge for charge in charges if charge.window is not None]
+        for charge in windows:
+            self._tidied(charge)
+        planned = self.charges.get((home, place))
+        if not windows:
+            fresh = planned is None and not self.tables.holds(home, place)
+            return fresh, charges if fresh else ()
+        held = {draw.budget for draw in self.tables.draws(home, place, sums_only=False)}
+        held |= {self.tables.budget(charge) for charge in planned or ()}
+        return not held, tuple(charge for charge in windows if self.tables.budget(charge) not in held) if held else charges
 
-    def add(self, home: Home, place: Place, charges: tuple[Charge, ...]) -> Charge | None:
-        """Draw everything, or nothing and say which charge was too much."""
+    def _tidied(self, charge: Charge) -> None:
+        budget = self.tables.budget(charge)
+        if budget not in self.times and charge.window is not None:
+            self.times[budget] = tidy(self.tables, budget, charge.window)
+
+    def add(self, home: Home, place: Place, charges: tuple[Charge, ...]) -> Charge | Shadowed | None:
+        """Draw everything, or nothing and say which charge was too much. What a shadow limit would refuse is only left out."""
         changed: dict[Budget, Decimal] = {}
+        drawn: list[Charge] = []
+        over: list[Charge] = []
         for charge in charges:
             budget = self.tables.budget(charge)
             before = changed.get(budget, self.totals.get(budget))
-            total = _fits(self.tables.total(budget) if before is None else before, charge)
-            if total is None:
-                return charge
-            changed[budget] = total
+            found = self.tables.meter(budget)[0] if before is None else before
+            total = _fits(found, charge)
+            if total is not None:
+                changed[budget] = total
+                drawn.append(charge)
+            elif charge.shadow:
+                over.append(charge)
+            else:
+                return replace(charge, again=fits_again(self.tables, budget, charge, found)) if charge.own else charge
         self.totals.update(changed)
-        if charges:
-            self.charges[home, place] = charges
-        return None
+        if drawn:
+            self.charges.setdefault((home, place), []).extend(drawn)
+        return Shadowed(tuple(over)) if over else None
 
     def write(self) -> None:
         if self.charges:
             self.tables.totals(self.totals)
+            for budget in self.totals.keys() & self.times.keys():
+                self.tables.pace(budget, self.times[budget])
             for (home, place), charges in self.charges.items():
-                self.tables.hold(home, place, charges)
+                times = [(charge, self.times.get(self.tables.budget(charge))) for charge in charges]
+                self.tables.hold(home, place, times)
 
 
 def _fits(total: Decimal, charge: Charge) -> Decimal | None:
@@ -56,21 +85,21 @@ def _fits(total: Decimal, charge: Charge) -> Decimal | None:
         return None
 
 
-def take(tables: Tables, command: TakeQuota) -> tuple[Charge | None, ...]:
+def take(tables: Tables, command: TakeQuota) -> tuple[Charge | Shadowed | None, ...]:
     """Reserve call by call, in order. See TakeQuota."""
     owned(tables, [key.ref for key, _ in command.calls])
     tables.expect({tables.budget(charge) for _, charges in command.calls for charge in charges})
     plan = _Plan(tables)
-    answers: list[Charge | None] = []
+    answers: list[Charge | Shadowed | None] = []
     fresh: list[bool] = []
     for key, charges in command.calls:
         home, place = (key.ref.tenant, key.ref.conversation), (key.turn, key.position)
-        earlier = plan.holds(home, place)
-        fresh.append(not earlier)
-        answers.append(None if earlier else plan.add(home, place, charges))
-    exceeded = next((answer for answer in answers if answer is not None), None)
+        new, wanted = plan.missing(home, place, charges)
+        fresh.append(new)
+        answers.append(plan.add(home, place, wanted))
+    exceeded = next((answer for answer in answers if isinstance(answer, Charge)), None)
     if command.whole and exceeded is not None:
-        return tuple(exceeded if new else None for new in fresh)
+        return tuple(exceeded if new or isinstance(own, Charge) else None for new, own in zip(fresh, answers, strict=True))
     plan.write()
     return tuple(answers)
 
@@ -80,9 +109,11 @@ def release(tables: Tables, home: Home, place: Place, *, sums_only: bool = False
     totals: dict[Budget, Decimal] = {}
     draws = tables.draws(home, place, sums_only=sums_only)
     tables.expect({draw.budget for draw in draws})
+    if any(draw.window for draw in draws):  # until its budget was locked, a draw may have left its window
+        draws = tables.draws(home, place, sums_only=sums_only)
     for draw in draws:
         total = totals.get(draw.budget)
-        totals[draw.budget] = EXACT.subtract(tables.total(draw.budget) if total is None else total, draw.amount)
+        totals[draw.budget] = EXACT.subtract(tables.meter(draw.budget)[0] if total is None else total, draw.amount)
     if totals:
         tables.totals(totals)
         tables.drop(home, place, sums_only=sums_only)

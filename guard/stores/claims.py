@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from guard.core.model import Approval, CallKey
-from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Replay, Won
+from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Record, Replay, Won
 from guard.core.reasons import Reason
-from guard.stores.approvals import LIVE, look
+from guard.stores.approvals import LIVE, ask, look
 from guard.stores.budgets import release
 from guard.stores.executors import me
-from guard.stores.tables import Asked, Home, Place, Tables, home_of, own, owned
+from guard.stores.owners import home_of, own, owned
+from guard.stores.tables import Asked, Home, Place, Tables
 
 OPEN_ENDED = frozenset({"started", "unknown"})
 FINISHED = frozenset({"done", "failed"})
@@ -43,6 +44,15 @@ def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event]) -> 
         standing = _put(tables, row)
         better = better or (standing if row.attempt else None)
     return better
+
+
+def hold(tables: Tables, command: Record) -> tuple[Approval | None, ...] | None:
+    """Open what a person is asked and write the decisions, in one transaction; or the approvals as they stand. See Record."""
+    found = tuple(ask(tables, asked) for asked in command.asks)
+    if any(one is not asked.proposal for one, asked in zip(found, command.asks, strict=True)):
+        return found
+    record(tables, command.rows, command.events)
+    return None
 
 
 def told(tables: Tables, keys: Mapping[CallKey, str], events: Sequence[Event]) -> None:

@@ -14,8 +14,9 @@ from guard.core.ports import CallRow, Event, Lapse
 from guard.errors import ApprovalError
 from guard.stores.budgets import release
 from guard.stores.claims import is_lost, kept
+from guard.stores.owners import home_of
 from guard.stores.stamp import time_text
-from guard.stores.tables import Home, Place, Tables, Wanted, home_of
+from guard.stores.tables import Home, Place, Tables, Wanted
 
 Doubt: TypeAlias = Callable[[CallRow], tuple[CallRow, Event]]
 """How a call that is in doubt is written down: the row (status unknown, with its outcome) and the record."""

@@ -22,13 +22,16 @@ from guard.core.ports import (
     LoadLedger,
     Opened,
     OpenTurn,
+    Record,
     Sealed,
+    Shadowed,
     TakeQuota,
 )
 from guard.errors import ApprovalError, StoreError
 from guard.stores import approvals, budgets, claims, doubts, turns
 from guard.stores.executors import me
-from guard.stores.tables import Backend, Tables, Wanted, home_of, own, visible
+from guard.stores.owners import home_of, own, visible
+from guard.stores.tables import Backend, Tables, Wanted
 from guard.stores.watermark import older
 
 
@@ -65,18 +68,24 @@ class LedgerStore:
         """For each mark the newest call of the conversation that is held, started, unknown or done."""
         return self._tables.read(lambda tables: _twins(tables, command))
 
-    def take(self, command: TakeQuota) -> tuple[Charge | None, ...]:
-        """Reserve quota call by call; None, or the first exceeded charge."""
+    def take(self, command: TakeQuota) -> tuple[Charge | Shadowed | None, ...]:
+        """Reserve quota call by call; None, the first exceeded charge, or what shadow limits would have refused."""
         return self._tables.write(lambda tables: budgets.take(tables, command))
 
-    def ask(self, command: AskApproval) -> Approval:
-        """The approval that answers this proposal, or the proposal itself, now pending."""
+    def ask(self, command: AskApproval) -> Approval | None:
+        """The approval that answers this proposal, or the proposal itself, pending from now on or yet to be opened; None: too many wait."""
         found = self._tables.read(lambda tables: approvals.answered(tables, command))
-        return self._tables.write(lambda tables: approvals.ask(tables, command)) if found is None else found
+        if found is None and command.opens:
+            return self._tables.write(lambda tables: approvals.ask(tables, command))
+        return command.proposal if found is None else found
 
     def record(self, rows: Sequence[CallRow], events: Sequence[Event]) -> CallRow | None:
         """Write rows and events, durable when it returns; the row of a taken call as it stands, where the ledger knows better."""
         return self._tables.write(lambda tables: claims.record(tables, rows, events))
+
+    def hold(self, command: Record) -> tuple[Approval | None, ...] | None:
+        """Open approvals and write the decisions that name them, or say what answers them by now."""
+        return self._tables.write(lambda tables: claims.hold(tables, command))
 
     def claim(self, command: Claim) -> ClaimAnswer:
         """Take the call and spend its approval, or say who has it."""

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from secrets import token_bytes
 
 from guard.core.model import ConversationRef
-from guard.core.ports import CallRow, Charge, Event, Sealed
+from guard.core.ports import CallRow, Event, Sealed
 from guard.stores.chain import GENESIS, write
-from guard.stores.claims import LEDGER
+from guard.stores.claims import FINISHED, LEDGER
 from guard.stores.gate import Gate
 from guard.stores.ledger import LedgerStore
-from guard.stores.memory_doubts import MemoryDoubts, Room
+from guard.stores.memory_budgets import MemoryBudgets
+from guard.stores.memory_doubts import Room
 from guard.stores.stamp import Stamps
-from guard.stores.tables import SUM, ZERO, Budget, Draw, Home, Mark, Place, T, Tables, Talk
+from guard.stores.tables import Home, Mark, Place, T, Tables, Talk
 
 
-class MemoryTables(MemoryDoubts):
+class MemoryTables(MemoryBudgets):
     """`Tables` in dicts. The object itself is the transaction."""
 
     blocking = False
@@ -36,7 +36,6 @@ class MemoryTables(MemoryDoubts):
         self.secret = token_bytes(32)
         self._gate = Gate()
         self._talks: dict[Home, Talk] = {}
-        self._totals: dict[Budget, Decimal] = {}
         self._spent: dict[str, None] = {}
         self._audit: list[tuple[str, str, str]] = []  # prev, hash, body
         self._stamps = Stamps()
@@ -149,7 +148,9 @@ class MemoryTables(MemoryDoubts):
         """Mark a call as told."""
         row = self.row(home, place)
         if row is not None and row.status == status:
-            self.put(replace(row, settled=True))
+            told, room = replace(row, settled=True), self._rooms[home]  # no index knows whether a call was told
+            self._undo.put(room.turns[place[0]], place[1], told)
+            self._undo.put(room.by_tool[row.call.tool], place, told)
 
     def ledger(self, home: Home, tools: frozenset[str], before: int, statuses: frozenset[str]) -> tuple[CallRow, ...]:
         """Earlier calls of these tools."""
@@ -180,6 +181,8 @@ class MemoryTables(MemoryDoubts):
             for index in _indexes(old):
                 self._undo.remove(room.by_mark[index], place)
         self._undo.put(turn, key.position, row)
+        if row.status in FINISHED and place not in room.ended:
+            self._undo.put(room.ended, place, self.now)
         self._undo.put(room.by_tool.setdefault(row.call.tool, {}), place, row)
         for index in _indexes(row):
             self._undo.insert(room.by_mark.setdefault(index, []), place)
@@ -198,45 +201,6 @@ class MemoryTables(MemoryDoubts):
         if approval is not None:
             self._undo.put(self._spent, approval, None)
         return True
-
-    # budgets
-
-    def budget(self, charge: Charge) -> Budget:
-        """Scope and name."""
-        return charge.scope, charge.name
-
-    def expect(self, budgets: Collection[Budget]) -> None:
-        """Nobody else is at the totals."""
-
-    def total(self, budget: Budget) -> Decimal:
-        """What is drawn in all."""
-        return self._totals.get(budget, ZERO)
-
-    def totals(self, changed: dict[Budget, Decimal]) -> None:
-        """Keep new totals."""
-        for budget, total in changed.items():
-            self._undo.put(self._totals, budget, total)
-
-    def holds(self, home: Home, place: Place) -> bool:
-        """Whether a call holds anything."""
-        return bool(self._rooms[home].charges.get(place))
-
-    def hold(self, home: Home, place: Place, charges: tuple[Charge, ...]) -> None:
-        """Keep what a call holds."""
-        self._undo.put(self._rooms[home].charges, place, charges)
-
-    def draws(self, home: Home, place: Place, *, sums_only: bool) -> tuple[Draw, ...]:
-        """What a call holds."""
-        charges = self._rooms[home].charges.get(place, ())
-        return tuple(
-            Draw((charge.scope, charge.name), charge.amount) for charge in charges if not sums_only or charge.name.startswith(SUM)
-        )
-
-    def drop(self, home: Home, place: Place, *, sums_only: bool) -> None:
-        """Forget what `draws` gives."""
-        charges = self._rooms[home].charges
-        kept = tuple(c for c in charges.get(place, ()) if not c.name.startswith(SUM)) if sums_only else ()
-        self._undo.put(charges, place, kept)
 
     # audit
 

@@ -46,6 +46,14 @@ class MemoryApprovals:
         """Approvals that meet every field."""
         return tuple(sorted((asked for asked in self._asked.values() if _meets(asked, wanted)), key=_age))
 
+    def waiting(self, tenant: str, principal: str) -> int:
+        """How many questions of a person are pending."""
+        asked = (one.approval for one in self._asked.values())
+        return sum(
+            (one.tenant, one.requester, one.status) == (tenant, principal, "pending") and one.expires_at > self.now
+            for one in asked
+        )
+
     def open(self, asked: Asked) -> None:
         """Add an approval."""
         approval = asked.approval

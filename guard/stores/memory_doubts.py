@@ -5,17 +5,26 @@ Comes after `memory_approvals` and before `memory`.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from guard.core.ports import CallRow, Charge
+from guard.core.ports import CallRow
 from guard.stores.memory_approvals import MemoryApprovals
-from guard.stores.tables import Home, Mark, Place
+from guard.stores.tables import Draw, Home, Mark, Place
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a call holds of one budget: whether it counts a sum, and the number of its span where it counts over a window."""
+
+    draw: Draw
+    summed: bool
+    span: int | None = None
 
 
 class Room:
     """Everything about one conversation."""
 
-    __slots__ = ("branches", "by_mark", "by_tool", "charges", "claims", "keys", "marks", "turns", "words")
+    __slots__ = ("branches", "by_mark", "by_tool", "charges", "claims", "ended", "keys", "marks", "turns", "words")
 
     def __init__(self) -> None:
         self.words: list[str] = []
@@ -26,7 +35,8 @@ class Room:
         self.by_tool: dict[str, dict[Place, CallRow]] = {}
         self.by_mark: dict[tuple[str, str, int | None], list[Place]] = {}  # by mark, status and run, and in every run; sorted
         self.claims: dict[Place, None] = {}
-        self.charges: dict[Place, tuple[Charge, ...]] = {}
+        self.charges: dict[Place, tuple[Held, ...]] = {}
+        self.ended: dict[Place, float] = {}  # when a call was first written to be done or failed
 
 
 class MemoryDoubts(MemoryApprovals):

@@ -213,12 +213,12 @@ class Writing(Reading):
         """Lock totals, always in the same order, in one round trip."""
         for budget in sorted(budgets, key=str):
             self.run(postgres_sql.NEW_TOTAL, budget)
-            self._foreseen[postgres_sql.TOTAL, budget] = self.connection.execute(postgres_sql.TOTAL, (budget,)), 0, None
+            self._foreseen[postgres_sql.METER, budget] = self.connection.execute(postgres_sql.METER, (budget,)), 0, None
 
-    def total(self, budget: Budget) -> Decimal:
-        """What is drawn in all; it stays so until the transaction ends."""
-        found = self.one(postgres_sql.TOTAL, budget)
-        return ZERO if found is None else rows.number(found[0])
+    def meter(self, budget: Budget) -> tuple[Decimal, float]:
+        """What is drawn in all, and the budget's own time; they stay so until the transaction ends."""
+        found = self.one(postgres_sql.METER, budget)
+        return (ZERO, 0.0) if found is None else rows.meter(found)
 
     # approvals
 

@@ -19,7 +19,7 @@ from guard.core.values import Json, encode
 from guard.errors import StoreError
 from guard.stores.chain import storable
 from guard.stores.claims import LEDGER
-from guard.stores.tables import Home, Talk
+from guard.stores.tables import Home, Span, Talk
 
 Columns: TypeAlias = tuple[Any, ...]
 
@@ -60,6 +60,20 @@ def load(text: str) -> Json:
 def number(text: str) -> Decimal:
     """A stored Decimal."""
     return Decimal(text)
+
+
+@whole
+def meter(columns: Columns) -> tuple[Decimal, float]:
+    """An amount and a time, from the columns of `sql.METER` or `sql.LEAVING`."""
+    return Decimal(columns[0]), _time(columns[1])
+
+
+@whole
+def span_row(columns: Columns) -> Span:
+    """A draw on a window from the columns of `sql.DUE`."""
+    *name, amount, at, status, ended, until = columns
+    ended, until = (None if one is None else _time(one) for one in (ended, until))
+    return Span(tuple(name), Decimal(amount), _time(at), status, ended, until)
 
 
 @whole

@@ -69,7 +69,15 @@ _SECOND = (
     """CREATE TABLE epochs (number INTEGER PRIMARY KEY, at DOUBLE PRECISION NOT NULL, why TEXT NOT NULL)""",
 )
 
-STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND)
+_THIRD = (
+    """ALTER TABLE budgets ADD COLUMN latest DOUBLE PRECISION NOT NULL DEFAULT 0""",
+    """ALTER TABLE draws ADD COLUMN at DOUBLE PRECISION""",
+    """ALTER TABLE draws ADD COLUMN due DOUBLE PRECISION""",
+    """CREATE INDEX draws_due ON draws (budget, due) WHERE due IS NOT NULL""",
+    """ALTER TABLE calls ADD COLUMN ended DOUBLE PRECISION""",
+)
+
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD)
 """Step n takes a database from version n to n + 1."""
 
 VERSION = len(STEPS)

@@ -51,13 +51,14 @@ _ALIKE = "SELECT turn, position FROM calls WHERE conversation = ? AND mark = ? A
 _NEWEST_FIRST = " ORDER BY turn DESC, position DESC LIMIT 1"
 PUT = (
     "INSERT INTO calls (conversation, turn, position, branch, name, status, kind, tool, fingerprint, mark, run, again, settled, at,"
-    " approval, owned, evidence, outcome, effect, attempt, lease, idem, executor, payload)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " approval, owned, evidence, outcome, effect, attempt, lease, idem, executor, payload, ended)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (conversation, turn, position) DO UPDATE SET branch = excluded.branch, name = excluded.name,"
     " status = excluded.status, kind = excluded.kind, tool = excluded.tool, fingerprint = excluded.fingerprint, mark = excluded.mark,"
     " run = excluded.run, again = excluded.again, settled = excluded.settled, at = excluded.at, approval = excluded.approval,"
     " owned = excluded.owned, evidence = excluded.evidence, outcome = excluded.outcome, effect = excluded.effect,"
-    " attempt = excluded.attempt, lease = excluded.lease, idem = excluded.idem, executor = excluded.executor"
+    " attempt = excluded.attempt, lease = excluded.lease, idem = excluded.idem, executor = excluded.executor,"
+    " ended = COALESCE(calls.ended, excluded.ended)"
 )
 RENEW = (
     "UPDATE calls SET lease = ? WHERE conversation = ? AND turn = ? AND position = ? AND status = 'started' AND attempt = ?"
@@ -80,13 +81,33 @@ NEW_EPOCH = "INSERT INTO epochs (number, at, why) VALUES (?, ?, ?)"
 CLAIMED = "SELECT 1 FROM claims WHERE conversation = ? AND turn = ? AND position = ?"
 CLAIM = "INSERT INTO claims (conversation, turn, position, fingerprint, approval, at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 
-TOTAL = "SELECT total FROM budgets WHERE id = ?"
+METER = "SELECT total, latest FROM budgets WHERE id = ?"
+PACE = "UPDATE budgets SET latest = ? WHERE id = ?"
 SET_TOTAL = "INSERT INTO budgets (id, total) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET total = excluded.total"
 _OF_CALL = " FROM draws WHERE conversation = ? AND turn = ? AND position = ?"
 HOLDS = "SELECT 1" + _OF_CALL + " LIMIT 1"
-DRAWS = "SELECT budget, amount" + _OF_CALL + " AND summed >= ? ORDER BY number"
+LAST_DRAW = "SELECT MAX(number)" + _OF_CALL
+DRAWS = "SELECT budget, amount, CASE WHEN due IS NULL THEN 0 ELSE 1 END" + _OF_CALL + " AND summed >= ? ORDER BY number"
 DROP = "DELETE" + _OF_CALL + " AND summed >= ?"
-DRAW = "INSERT INTO draws (conversation, turn, position, number, budget, amount, summed) VALUES (?, ?, ?, ?, ?, ?, ?)"
+DRAW = (
+    "INSERT INTO draws (conversation, turn, position, number, budget, amount, summed, at, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_SPAN = (
+    " FROM draws d LEFT JOIN calls c ON c.conversation = d.conversation AND c.turn = d.turn AND c.position = d.position"
+    "{} WHERE d.budget = ?"
+)
+DUE = (
+    "SELECT d.conversation, d.turn, d.position, d.number, d.amount, d.at, c.status, c.ended, a.expires_at"
+    + _SPAN.format(" LEFT JOIN approvals a ON a.id = c.approval")
+    + " AND d.due <= ?"
+)
+POSTPONE = "UPDATE draws SET due = ? WHERE conversation = ? AND turn = ? AND position = ? AND number = ?"
+LEAVE = "DELETE FROM draws WHERE budget = ? AND due <= ?"
+LEAVING = (
+    "SELECT d.amount, d.due"
+    + _SPAN.format("")
+    + " AND d.due IS NOT NULL AND (c.status IS NULL OR c.status NOT IN ('held', 'started', 'unknown')) ORDER BY d.due LIMIT ?"
+)
 
 _ASKED = (
     "SELECT a.id, a.fingerprint, a.status, a.run, a.decided_run, a.branch, a.turn, a.position, a.requested_at, a.expires_at,"
@@ -104,6 +125,10 @@ OPEN = (
     " decided_at, decided_by, detail, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 CLOSE_ASKED = "UPDATE approvals SET status = ?, decided_run = ?, decided_at = ?, decided_by = ?, detail = ? WHERE id = ?"
+WAITING = (
+    "SELECT COUNT(*) FROM approvals a JOIN conversations t ON t.id = a.conversation"
+    " WHERE a.status = 'pending' AND a.expires_at > ? AND t.tenant = ? AND t.principal = ?"
+)
 VOTES = "SELECT COUNT(*) FROM votes WHERE approval = ?"
 VOTE = "INSERT INTO votes (approval, number, status, voter, roles, at, payload) VALUES (?, ?, ?, ?, ?, ?, ?)"
 

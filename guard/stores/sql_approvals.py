@@ -90,6 +90,10 @@ class SqlApprovals(Statements):
         found = map(approval_rows.asked_row, self.all(sql.listed(tuple(used)), tuple(used.values())))
         return tuple(asked for asked in found if _still(asked, wanted))
 
+    def waiting(self, tenant: str, principal: str) -> int:
+        """How many questions of a person are pending."""
+        return int(self.one(sql.WAITING, self.now, tenant, principal)[0])
+
     def open(self, asked: Asked) -> None:
         """Add an approval."""
         approval = asked.approval

@@ -1,31 +1,31 @@
 """Tables in SQL: every method of `Tables` as statements that SQLite and PostgreSQL both understand.
 
 Only puts values into SQL and takes them out; what they mean is decided in `ledger` and behind it. How a transaction begins, which chain a record
-belongs to and how the head of a chain is read are left to `sqlite` and `postgres`. Comes after `sql`, `rows` and `sql_approvals`.
+belongs to and how the head of a chain is read are left to `sqlite` and `postgres`. Comes after `sql`, `rows` and `sql_budgets`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 from guard.core.model import ConversationRef
-from guard.core.ports import CallRow, Charge, Event, Sealed
-from guard.core.values import digest
+from guard.core.ports import CallRow, Event, Sealed
 from guard.stores import rows, sql
 from guard.stores.chain import GENESIS, write
+from guard.stores.claims import FINISHED
 from guard.stores.executors import gone
-from guard.stores.sql_approvals import SqlApprovals, name_of
+from guard.stores.sql_approvals import name_of
+from guard.stores.sql_budgets import SqlBudgets
 from guard.stores.stamp import Stamps
-from guard.stores.tables import SUM, ZERO, Budget, Draw, Home, Mark, Place, Talk
+from guard.stores.tables import Home, Mark, Place, Talk
 from guard.stores.watermark import Head, Watermark
 
 _ALL = 2**62  # LIMIT of no limit
 
 
-class SqlTables(SqlApprovals):
+class SqlTables(SqlBudgets):
     """`Tables` on a connection that is in a transaction."""
 
     def __init__(
@@ -146,7 +146,7 @@ class SqlTables(SqlApprovals):
         """Add or replace a call."""
         name = name_of((row.key.ref.tenant, row.key.ref.conversation))
         payload = self.payload(f"call:{name}:{row.key.turn}:{row.key.position}", "call", rows.call_payload(row))
-        self.run(sql.PUT, *rows.call_columns(row, name, payload))
+        self.run(sql.PUT, *rows.call_columns(row, name, payload), self.now if row.status in FINISHED else None)
 
     def claimed(self, home: Home, place: Place) -> bool:
         """Whether the call was ever taken."""
@@ -188,45 +188,6 @@ class SqlTables(SqlApprovals):
 
     def _calls(self, statement: str, *values: Any) -> tuple[CallRow, ...]:
         return tuple(map(_alive, map(rows.call_row, self.all(statement, values))))
-
-    # budgets
-
-    def budget(self, charge: Charge) -> Budget:
-        """A digest: a scope may name the value that a sum is counted per."""
-        return digest(charge.scope, charge.name)
-
-    def expect(self, budgets: Collection[Budget]) -> None:
-        """Nobody else is at the totals."""
-
-    def total(self, budget: Budget) -> Decimal:
-        """What is drawn in all."""
-        row = self.one(sql.TOTAL, budget)
-        return ZERO if row is None else rows.number(row[0])
-
-    def totals(self, changed: dict[Budget, Decimal]) -> None:
-        """Keep new totals."""
-        for budget, total in changed.items():
-            self.run(sql.SET_TOTAL, budget, str(total))
-
-    def holds(self, home: Home, place: Place) -> bool:
-        """Whether a call holds anything."""
-        return self.one(sql.HOLDS, name_of(home), *place) is not None
-
-    def hold(self, home: Home, place: Place, charges: tuple[Charge, ...]) -> None:
-        """Keep what a call holds."""
-        call = (name_of(home), *place)
-        for number, charge in enumerate(charges):
-            summed = charge.name.startswith(SUM)
-            self.run(sql.DRAW, *call, number, self.budget(charge), str(charge.amount), summed)
-
-    def draws(self, home: Home, place: Place, *, sums_only: bool) -> tuple[Draw, ...]:
-        """What a call holds."""
-        found = self.all(sql.DRAWS, (name_of(home), *place, int(sums_only)))
-        return tuple(Draw(budget, rows.number(amount)) for budget, amount in found)
-
-    def drop(self, home: Home, place: Place, *, sums_only: bool) -> None:
-        """Forget what `draws` gives."""
-        self.run(sql.DROP, name_of(home), *place, int(sums_only))
 
     # audit
 

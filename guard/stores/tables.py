@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Underflow
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from guard.core.model import Approval, ConversationRef
 from guard.core.ports import CallRow, Charge, Event, Sealed
-from guard.errors import ConversationError
 
 T = TypeVar("T")
 Home: TypeAlias = tuple[str, str]
@@ -26,6 +25,9 @@ Budget: TypeAlias = str | tuple[str, str]
 
 SUM = "sum:"
 """How the names of budgets begin that count a sum over an argument: a failed call gives these back."""
+
+OPEN = frozenset({"held", "started", "unknown"})
+"""Calls that may run yet or may have run: what they drew counts, however long ago."""
 
 ZERO = Decimal(0)
 EXACT = Context(prec=200, traps=[Inexact, InvalidOperation, Overflow, Underflow])
@@ -63,10 +65,23 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """What one call holds of one budget."""
+    """What one call holds of one budget. `window`: whether it leaves the budget by itself some time after the call ended."""
 
     budget: Budget
     amount: Decimal
+    window: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One draw on a budget over a window, found again by `name`, drawn `at`; and what became of its call, None where nothing was recorded."""
+
+    name: Any
+    amount: Decimal
+    at: float
+    status: str | None = None
+    ended: float | None = None
+    held_until: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,23 +204,38 @@ class Tables(Protocol):
     def expect(self, budgets: Collection[Budget]) -> None:
         """These totals are asked for next. A hint: whoever locks them does so in one order."""
 
-    def total(self, budget: Budget) -> Decimal:
-        """What is drawn on a budget in all."""
+    def meter(self, budget: Budget) -> tuple[Decimal, float]:
+        """What is drawn on a budget in all, and the latest time that it has seen (0 for one that counts over no window)."""
 
     def totals(self, changed: dict[Budget, Decimal]) -> None:
         """Keep new totals."""
 
+    def pace(self, budget: Budget, at: float) -> None:
+        """Keep the latest time that a budget has seen."""
+
     def holds(self, home: Home, place: Place) -> bool:
         """Whether a call holds anything."""
 
-    def hold(self, home: Home, place: Place, charges: tuple[Charge, ...]) -> None:
-        """Keep what a call holds, in place of what it held."""
+    def hold(self, home: Home, place: Place, charges: Sequence[tuple[Charge, float | None]]) -> None:
+        """Keep what a call holds, besides what it held; each with the time at which it was drawn if it counts over a window."""
 
     def draws(self, home: Home, place: Place, *, sums_only: bool) -> tuple[Draw, ...]:
         """What a call holds, or what of it belongs to sums over arguments."""
 
     def drop(self, home: Home, place: Place, *, sums_only: bool) -> None:
         """Forget what `draws` gives."""
+
+    def due(self, budget: Budget, until: float) -> tuple[Span, ...]:
+        """Draws on a window that must be looked at by this time, since they may have left it."""
+
+    def postpone(self, budget: Budget, span: Span, until: float) -> None:
+        """Look at a draw later."""
+
+    def leave(self, budget: Budget, until: float) -> None:
+        """Forget every draw that must be looked at by this time."""
+
+    def leaving(self, budget: Budget, most: int) -> tuple[tuple[Decimal, float], ...]:
+        """The amounts of so many draws on a window whose calls are not open, and when each must be looked at, the first ones first."""
 
     # approvals
     def asked(self, approval_id: str) -> Asked | None:
@@ -222,6 +252,9 @@ class Tables(Protocol):
 
     def listed(self, wanted: Wanted) -> tuple[Asked, ...]:
         """Approvals as they were last written, oldest first."""
+
+    def waiting(self, tenant: str, principal: str) -> int:
+        """How many questions about calls of this person in this tenant are pending now."""
 
     def open(self, asked: Asked) -> None:
         """Add an approval; nobody has its id."""
@@ -264,35 +297,3 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Give back what is held open."""
-
-
-def home_of(ref: ConversationRef) -> Home:
-    """The conversation that a reference names, whatever its branch."""
-    return ref.tenant, ref.conversation
-
-
-def visible(tables: Tables, ref: ConversationRef) -> bool:
-    """Whether the conversation exists. Raises ConversationError when it belongs to somebody else."""
-    owner = tables.owner((ref.tenant, ref.conversation))
-    if owner is None:
-        return False
-    if owner != ref.principal:
-        raise ConversationError("this conversation belongs to somebody else")
-    return True
-
-
-def own(tables: Tables, ref: ConversationRef) -> Home:
-    """Make sure that the conversation exists and is this principal's. Raises ConversationError when it is somebody else's."""
-    if not visible(tables, ref):
-        tables.create(ref)
-        visible(tables, ref)  # somebody else may have been faster
-    return ref.tenant, ref.conversation
-
-
-def owned(tables: Tables, refs: Sequence[ConversationRef]) -> None:
-    """`own` for many references, each distinct one once."""
-    last: ConversationRef | None = None
-    for ref in refs:
-        if ref is not last:
-            own(tables, ref)
-            last = ref

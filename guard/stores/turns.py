@@ -10,7 +10,8 @@ from decimal import Decimal
 
 from guard.core.model import Approval, ConversationRef, Usage
 from guard.core.ports import Again, CallRow, Event, Opened, OpenTurn
-from guard.stores.tables import EXACT, ZERO, Asked, Home, Mark, Tables, Talk, own
+from guard.stores.owners import own
+from guard.stores.tables import EXACT, ZERO, Asked, Home, Mark, Tables, Talk
 
 
 def say(tables: Tables, ref: ConversationRef, text: str, event: Event) -> None:

@@ -3,11 +3,13 @@
     python tests/bench/stores.py                              # SQLite and PostgreSQL, 1 to 16 threads
     python tests/bench/stores.py --stores postgres --processes
     python tests/bench/stores.py --profile                    # where the time of a claim goes, one worker
+    python tests/bench/stores.py --stores sqlite --workers 16 --delays 0,0.25,0.5,1,2    # as on disks whose flush takes so many ms longer
 
 A claim is `store.claim` of a call that nobody has: it locks, looks for twins, takes the call by a unique key, writes its row and payload and seals
 an audit record of about 700 bytes, in one durable transaction. The loop inserts rows of 700 bytes. Both run for the same time in turns, each worker in
 a conversation of its own; figures are medians over the rounds. The server is the one that GUARD_TEST_POSTGRES names, else an embedded one with fsync
-on. GUARD_BENCH_SCRATCH names a real disk. Judge the ratios of one run, never the figures of two. No test asserts a time.
+on. GUARD_BENCH_SCRATCH names a real disk. `flush` is how long one flush of that disk takes, measured beside each round: what group commit saves is
+flushes, so the ratio on SQLite depends on it. `--delays` makes each flush of this program longer, through tests/bench/slow_flush.c. Judge the ratios of one run, never the figures of two. No test asserts a time.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import os
 import pstats
 import sqlite3
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -131,10 +134,22 @@ def opened(kind: str) -> Iterator[tuple[str, Store]]:
         yield f"sqlite:///{folder}/bare.db", open_store(f"sqlite:///{folder}/guard.db")
 
 
+def flush_ms(folder: str | None, times: int = 40) -> float:
+    """How long one appended block and its flush take on the disk of `folder`: the median, in milliseconds."""
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        spent = []
+        for _ in range(times):
+            begin = time.perf_counter()
+            file.write(b"x" * 4096)
+            getattr(os, "fdatasync", os.fsync)(file.fileno())
+            spent.append(time.perf_counter() - begin)
+    return statistics.median(spent) * 1000
+
+
 def measure(kind: str, workers: int, wanted: argparse.Namespace) -> dict[str, Any]:
     """One row: medians of claims and bare rows a second, in turns on one store; the first round is a warm-up."""
     processes, seconds = wanted.processes and kind == "postgres", wanted.seconds
-    pairs = []
+    pairs, flushes = [], []
     with opened(kind) as (url, store):
         for worker in range(workers):
             store.claim(command(worker, 1))
@@ -145,8 +160,9 @@ def measure(kind: str, workers: int, wanted: argparse.Namespace) -> dict[str, An
             won = together(workers, lambda worker, first=first: claims(store, worker, first, seconds), processes=processes)
             start += won + 1
             pairs.append((won / seconds, rows / seconds))
+            flushes.append(flush_ms(os.environ.get("GUARD_BENCH_SCRATCH")))
         store.close()
-    return row(kind, workers, pairs[1:])
+    return {**row(kind, workers, pairs[1:]), "flush_ms": statistics.median(flushes[1:])}
 
 
 def row(kind: str, workers: int, pairs: list[tuple[float, float]]) -> dict[str, Any]:
@@ -163,8 +179,11 @@ def row(kind: str, workers: int, pairs: list[tuple[float, float]]) -> dict[str, 
 
 def table(rows: list[dict[str, Any]]) -> str:
     """The rows as text."""
-    lines = [f"{'store':10} {'workers':>7} {'claims/s':>9} {'bare/s':>9} {'ratio':>6}"]
-    lines += [f"{one['store']:10} {one['workers']:7} {one['claims']:9.0f} {one['bare']:9.0f} {one['ratio']:6.2f}" for one in rows]
+    lines = [f"{'store':10} {'workers':>7} {'claims/s':>9} {'bare/s':>9} {'ratio':>6} {'flush':>8}"]
+    lines += [
+        f"{one['store']:10} {one['workers']:7} {one['claims']:9.0f} {one['bare']:9.0f} {one['ratio']:6.2f} {one['flush_ms']:5.2f} ms"
+        for one in rows
+    ]
     return "\n".join(lines)
 
 
@@ -177,6 +196,19 @@ def profile(kind: str, seconds: float) -> None:
         store.close()
 
 
+def slowed(delays: str) -> int:
+    """Run this program once for each delay, each flush of it that much longer. Needs a C compiler."""
+    given = [word for word in sys.argv[1:] if not word.startswith("--delays") and word != delays]
+    with tempfile.TemporaryDirectory() as folder:
+        library = f"{folder}/slow_flush.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", library, str(HERE / "slow_flush.c"), "-ldl"], check=True)
+        for delay in delays.split(","):
+            print(f"each flush {delay} ms longer", flush=True)
+            more = {"LD_PRELOAD": library, "GUARD_BENCH_FLUSH_US": str(round(float(delay) * 1000))}
+            subprocess.run([sys.executable, __file__, *given], check=True, env={**os.environ, **more})
+    return 0
+
+
 def main() -> int:
     """Read the command line and print."""
     reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -187,7 +219,12 @@ def main() -> int:
     reader.add_argument("--workers", default=",".join(map(str, WORKERS)), help="comma separated; default: %(default)s")
     reader.add_argument("--processes", action="store_true", help="PostgreSQL: processes instead of threads")
     reader.add_argument("--profile", action="store_true", help="where the time of a claim goes")
+    reader.add_argument(
+        "--delays", default="", help="milliseconds, comma separated: SQLite once for each, every flush that much longer"
+    )
     wanted = reader.parse_args()
+    if wanted.delays:
+        return slowed(wanted.delays)
     if "postgres" in wanted.stores and not postgres_kit.NAMED:
         postgres_kit.NAMED = postgres_kit.Embedded(safe=True).url
     if wanted.profile:

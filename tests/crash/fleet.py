@@ -72,7 +72,7 @@ class Fleet:
 
     def run(self, progress: Callable[[int], None]) -> None:
         """Until enough have been killed; then all that are left are killed too. Raises BrokenError."""
-        dice, until = Random(self.wanted.seed), time.monotonic() + self.wanted.seconds  # noqa: S311 - no secret
+        dice, until = Random(self.wanted.seed), time.monotonic() + self.wanted.seconds
         try:
             for slot in range(self.wanted.processes):
                 self._start(slot)

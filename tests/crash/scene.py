@@ -59,7 +59,7 @@ _OFTEN = (
 
 def calls_of(seed: int, talk: int, turn: int) -> list[tuple[str, str, int]]:
     """(call id, tool, number) of one turn; a number belongs to one call of the whole run."""
-    dice = Random(f"{seed}:{talk}:{turn}")  # noqa: S311 - a script, not a secret
+    dice = Random(f"{seed}:{talk}:{turn}")
     numbers = [talk * 100 + turn * 10 + position for position in range(4)]
     return [(f"c{number}", dice.choice(_OFTEN), number) for number in numbers]
 

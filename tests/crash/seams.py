@@ -27,7 +27,7 @@ class Dice:
 
     def __init__(self, folder: Path, name: str, *, kill: float, sleep: float) -> None:
         self.folder, self._kill, self._sleep = folder, kill, sleep
-        self.random = Random(name)  # noqa: S311 - no secret
+        self.random = Random(name)
         self.deaf_until = 0.0
 
     def seam(self, name: str) -> None:
@@ -138,6 +138,12 @@ class Seams(Wrapped):
         self._dice.seam("tool ended, outcome not recorded" if ends else "decided, not recorded")
         self._store.record(rows, events)
         self._dice.seam("outcome recorded" if ends else "decision recorded")
+
+    def hold(self, command: Any) -> Any:
+        self._dice.seam("decided, not recorded")
+        found = self._store.hold(command)
+        self._dice.seam("decision recorded")
+        return found
 
     def claim(self, command: Claim) -> ClaimAnswer:
         self._dice.seam("before the claim")

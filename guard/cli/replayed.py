@@ -1,0 +1,121 @@
+"""Replayed: `guard diff --replay`: recorded decisions read from a store or a file and made again under both policies. Only reads."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+
+from guard.cli.places import UsageError, existing_store
+from guard.cli.records import Entry, entries
+from guard.cli.show import json_text, spell
+from guard.cli.tables import table
+from guard.core import ports as p
+from guard.core.model import ConversationRef
+from guard.core.values import Json, JsonObject
+from guard.policy import Loaded
+from guard.review.replay import Differs, Record, Replayed, UnknownError
+from guard.review.replay import replay as again
+
+KIND = "call.decided"
+
+
+def replay(log: str, old: Loaded, new: Loaded, *, json: bool) -> int:
+    """Exit code 1 when some recorded decision would be wider."""
+    if "://" in log:
+        with existing_store(log) as store:
+            found = again(_stored(store), old, new, store.load_ledger)
+        broken = 0
+    else:
+        records, broken = _lines(log)
+        found = again(records, old, new, _no_ledger)
+    if json:
+        print(json_text(_plain(found, broken)))
+    else:
+        _tell(found, broken)
+    return 1 if found.widens else 0
+
+
+def _no_ledger(_command: p.LoadLedger) -> p.Ledger:
+    raise UnknownError("earlier results or words would be needed; name the store instead")
+
+
+def _stored(store: p.Store) -> Iterator[Record]:
+    """The decisions of a store, each with its row."""
+    rows: dict[ConversationRef, dict[tuple[str, int, int], p.CallRow]] = {}
+    for entry in entries(store)[0]:
+        if entry.at("kind") != KIND:
+            continue
+        ref = _ref(entry)
+        if ref not in rows:
+            rows[ref] = {(row.key.ref.branch, row.key.turn, row.key.position): row for row in store.rows(ref)}
+        place = (str(entry.at("branch") or ""), entry.at("turn"), entry.at("position"))
+        yield Record(entry.body, rows[ref].get(place))
+
+
+def _ref(entry: Entry) -> ConversationRef:
+    return ConversationRef(
+        tenant=str(entry.at("tenant")), principal=str(entry.at("principal")), conversation=str(entry.at("conversation"))
+    )
+
+
+def _lines(name: str) -> tuple[list[Record], int]:
+    """The decisions of a file, and how many of its lines cannot be read."""
+    try:
+        data = Path(name).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{spell(name)}: cannot be read ({error.strerror})") from error
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    bodies = list(map(_parsed, lines))
+    good = [body for body in bodies if body is not None]
+    if lines and not good:
+        raise UsageError(f"{spell(name)}: not a line of it is a record (write it with: guard audit --json > FILE)")
+    return [Record(body) for body in good if body.get("kind") == KIND], len(lines) - len(good)
+
+
+def _parsed(line: bytes) -> JsonObject | None:
+    try:
+        found: Json = json.loads(line.decode("utf-8"), parse_float=Decimal)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and "kind" in found else None
+
+
+def _tell(found: Replayed, broken: int) -> None:
+    heads = ("", "when", "conversation", "tool", "who", "was", "would be", "rules")
+    rows = [_row(one) for one in found.differs]
+    for line in table(heads, rows) if rows else []:
+        print(line)
+    counts = Counter((str(one.direction), one.old, one.new) for one in found.differs)
+    for (direction, old, new), number in sorted(counts.items()):
+        print(f"{number} x {old} -> {new} ({direction})")
+    for reason, number in sorted(found.left.items()):
+        print(f"{number} not replayed: {spell(reason)}")
+    if broken:
+        print(f"{broken} lines cannot be read", file=sys.stderr)
+    print(f"{found.same} decided alike, {len(found.differs)} would differ, {sum(found.left.values())} not replayed")
+
+
+def _row(one: Differs) -> tuple[object, ...]:
+    at = one.record.at
+    who = f"{at('principal')} in {at('tenant')}"
+    return (one.direction, at("ts"), at("conversation"), at("tool", "name"), who, one.old, one.new, "; ".join(one.rules))
+
+
+def _plain(found: Replayed, broken: int) -> JsonObject:
+    return {
+        "ok": not found.widens,
+        "same": found.same,
+        "differ": [_one(one) for one in found.differs],
+        "not_replayed": dict(found.left),
+        "unreadable_lines": broken,
+    }
+
+
+def _one(one: Differs) -> Mapping[str, Json]:
+    names = ("ts", "id", "tenant", "conversation", "principal", "turn", "position")
+    known = {name: one.record.at(name) for name in names}
+    return {**known, "tool": one.record.at("tool", "name"), "old": one.old, "new": one.new, "direction": str(one.direction)}

@@ -1,0 +1,66 @@
+"""Written: a policy folder as it is written, before anything is compiled: its files, and its YAML documents with their lines.
+
+May not judge an entry. Whoever wants to know what a changed policy would do (the reviewer's desk) changes this and has it compiled. Comes after
+source and language, before load.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from guard.policy import language
+from guard.policy.problems import Problems
+from guard.policy.source import File, Item, is_yaml, read_folder, read_yaml
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A policy folder as it is written: its files, and its YAML documents with their lines."""
+
+    place: str
+    files: tuple[File, ...]
+    documents: tuple[Item, ...]
+
+
+def read_policy(folder: str | os.PathLike[str], problems: Problems) -> Written:
+    """Read the folder's files; what is wrong with them is told to `problems`."""
+    return as_written(str(folder), read_folder(folder, problems), problems)
+
+
+def as_written(place: str, files: Sequence[File], problems: Problems) -> Written:
+    """Files that were read before, with their documents."""
+    return Written(place=place, files=tuple(files), documents=tuple(_documents(files, problems)))
+
+
+def _documents(files: Sequence[File], problems: Problems) -> list[Item]:
+    found = []
+    for file in files:
+        if not is_yaml(file.name):
+            continue
+        before = len(problems.errors)
+        document = read_yaml(file, problems)
+        if document is not None:
+            language.mapping(document, "file", problems)
+            found.append(document)
+        elif len(problems.errors) == before:
+            problems.warn(Item(file.name, None), "the file is empty", "remove it")
+    return found
+
+
+def tops(documents: Sequence[Item], key: str) -> list[Item]:
+    """What stands under one top-level key, in each file that has it."""
+    return [document.fields[key] for document in documents if key in document.fields]
+
+
+def collect(documents: Sequence[Item], key: str, problems: Problems) -> dict[str, Item]:
+    """The entries under one top-level key of all files; the same name twice is a mistake."""
+    found: dict[str, Item] = {}
+    for block in tops(documents, key):
+        for name, item in language.entries(block, key, problems).items():
+            if name in found:
+                first = found[name]
+                problems.error(item, f"{name} is written twice", f"the first stands at {first.file}:{first.line}; keep one")
+            found.setdefault(name, item)
+    return found

@@ -1,0 +1,155 @@
+"""Differ: everything in which two policies differ by meaning, each difference with its direction.
+
+Who may do what is asked cell by cell of both policies; all else is compared fact by fact. Text that means the same is no difference. Comes after
+cells, tool_changes and whole; used by the command and by CI. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from guard.policy import Loaded
+from guard.review.cells import RANK, Axes, Cell, axes, both, cells, place, rule_places, tenant_label
+from guard.review.changes import Change, Direction, words
+from guard.review.tool_changes import tool_changes
+from guard.review.whole import whole_changes
+
+Pair = tuple[Loaded, Loaded]
+Told = Callable[[int, int], None]
+"""How many of how many tools were compared."""
+_VERBS = {"call": "call", "approve": "approve calls of"}
+_STANDINGS = {"allow": "allowed", "none": "no rule allows", "deny": "denied", "error": "the policy fails"}
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One cell that differs: who, where, which tool and act, and both answers."""
+
+    subject: str
+    tenant: str
+    tool: str
+    act: str
+    old: Cell
+    new: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What `compare` found. `changes` is for people, with equal cells told once; `moved` holds every cell."""
+
+    changes: tuple[Change, ...]
+    moved: tuple[Moved, ...]
+
+    @property
+    def widens(self) -> bool:
+        """Whether anything widens, or may."""
+        return any(change.widens for change in self.changes)
+
+
+def compare(old: Loaded, new: Loaded, *, models: tuple[str, str] = ("", ""), told: Told = lambda _done, _all: None) -> Difference:
+    """Every difference, the gravest first. `models` are the texts of both matchers, where they are known."""
+    pair = (old, new)
+    names = sorted({*old.policy.tools, *new.policy.tools})
+    over = both(axes(old), axes(new))
+    moved: list[Moved] = []
+    found: list[Change] = []
+    for index, name in enumerate(names):
+        moved += _moved(pair, over, name)
+        if name in old.policy.tools and name in new.policy.tools:
+            found += tool_changes(pair, name)
+        told(index + 1, len(names))
+    found += _came_and_went(pair, moved)
+    found += _grouped(pair, moved)
+    found += whole_changes(pair)
+    if models[0] != models[1]:
+        found.append(_model(pair, moved))
+    order = list(Direction)
+    found.sort(key=lambda change: (order.index(change.direction), change.subject, change.what))
+    return Difference(tuple(found), tuple(moved))
+
+
+def _moved(pair: Pair, over: tuple[Axes, Axes], name: str) -> Iterator[Moved]:
+    nobody = Cell("none")
+    sides = [
+        dict(cells(loaded, side, name)) if name in loaded.policy.tools else {} for loaded, side in zip(pair, over, strict=True)
+    ]
+    for at in sides[0] or sides[1]:
+        one, other = sides[0].get(at, nobody), sides[1].get(at, nobody)
+        if one != other:
+            yield Moved(at[0], at[1], name, at[2], one, other)
+
+
+def _direction(old: Cell, new: Cell, pair: Pair) -> Direction:
+    before, after = RANK[old.standing], RANK[new.standing]
+    if before != after:
+        return Direction.WIDENS if after > before else Direction.NARROWS
+    scoped = any(loaded.policy.authorizer.scoped for loaded in pair)
+    return Direction.MAYBE if scoped else Direction.CHANGES
+
+
+_Alike = tuple[str, str, Cell, Cell, tuple[str, ...]]
+
+
+def _grouped(pair: Pair, moved: list[Moved]) -> Iterator[Change]:
+    """Cells that moved alike, told together: first the subjects of one tenant, then the tenants."""
+    people: dict[tuple[str, str, Cell, Cell, str], list[str]] = {}
+    for one in moved:
+        people.setdefault((one.tool, one.act, one.old, one.new, one.tenant), []).append(one.subject)
+    alike: dict[_Alike, list[str]] = {}
+    for (tool, act, old, new, tenant), who in people.items():
+        alike.setdefault((tool, act, old, new, tuple(who)), []).append(tenant)
+    places = [rule_places(loaded) for loaded in pair]
+    everywhere = {tenant for loaded in pair for tenant in axes(loaded).tenants}
+    for key, tenants in alike.items():
+        where = "" if set(tenants) == everywhere else f" in {words([tenant_label(tenant) for tenant in tenants])}"
+        yield _told(key, where, _direction(key[2], key[3], pair), places)
+
+
+def _told(key: _Alike, where: str, direction: Direction, places: list[dict[str, str]]) -> Change:
+    tool, act, old, new, who = key
+    return Change(
+        direction=direction,
+        subject=f"tool {tool}",
+        what=f"{words(list(who))} may {_VERBS[act]} it{where}",
+        old=_standing(old),
+        new=_standing(new),
+        old_place=words(_places(old, places[0])) if old.rules else "",
+        new_place=words(_places(new, places[1])) if new.rules else "",
+    )
+
+
+def _standing(cell: Cell) -> str:
+    rules = f" ({'; '.join(cell.rules)})" if cell.rules else ""
+    return _STANDINGS[cell.standing] + rules
+
+
+def _places(cell: Cell, places: dict[str, str]) -> list[str]:
+    return list(dict.fromkeys(places[rule] for rule in cell.rules if rule in places))
+
+
+def _came_and_went(pair: Pair, moved: list[Moved]) -> Iterator[Change]:
+    """Tools that only one policy has."""
+    old, new = pair
+    for name in sorted(old.policy.tools.keys() - new.policy.tools.keys()):
+        at = place(old.entries[name])
+        yield Change(direction=Direction.NARROWS, subject=f"tool {name}", what="entry", old="known", new="removed", old_place=at)
+    opened = {one.tool for one in moved if one.act == "call" and one.new.standing == "allow"}
+    for name in sorted(new.policy.tools.keys() - old.policy.tools.keys()):
+        direction = Direction.WIDENS if name in opened else Direction.CHANGES
+        at = place(new.entries[name])
+        note = "" if name in opened else "nobody may call it"
+        yield Change(direction=direction, subject=f"tool {name}", what="entry", old="-", new="new", new_place=at, note=note)
+
+
+def _model(pair: Pair, moved: list[Moved]) -> Change:
+    """Another matcher. Cells are what names alone decide; beyond them nothing is certain."""
+    scoped = any(loaded.policy.authorizer.scoped for loaded in pair)
+    direction = Direction.MAYBE if scoped or not moved else Direction.CHANGES
+    if not scoped and not moved:
+        note = "no cell moves, but a matcher may tell apart what the names here do not show"
+    else:
+        note = "it reads more than names" if scoped else "what it moves stands cell by cell"
+    return Change(
+        direction=direction, subject="model.conf", what="matcher", old_place="model.conf", new_place="model.conf", note=note
+    )

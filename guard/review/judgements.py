@@ -1,0 +1,141 @@
+"""Judgements: which calls `require`, `refuse` and `approve` of a tool treat differently under two policies.
+
+Both sides are asked about the same combinations (see regions), as authorize asks about a call. What both sides say in the same words is left
+out: it can only refuse alike. Comes after regions; used by tool_changes. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from guard.core.rules import ApprovalRule, ArgumentRule
+from guard.review.changes import Direction, Fact, demands, matched, most, permits, words
+from guard.review.regions import Fits, World, same, worlds
+
+TOO_MANY = "too many combinations to compare them all"
+
+
+def rule_facts(old: Sequence[ArgumentRule], new: Sequence[ArgumentRule], fits: Fits) -> Iterator[Fact]:
+    """How `require` and `refuse` differ."""
+    gone, come = matched(old, new, lambda rule: (rule.effect, same(rule.when), rule.shadow))
+    if gone or come:
+        yield from _rule_facts(gone, come, fits)
+    elif [rule.say for rule in old] != [rule.say for rule in new]:
+        yield Fact(Direction.CHANGES, "what a refusal says", words([rule.say for rule in old]), words([rule.say for rule in new]))
+
+
+def _rule_facts(gone: Sequence[ArgumentRule], come: Sequence[ArgumentRule], fits: Fits) -> Iterator[Fact]:
+    before, after = words([_spelled(rule) for rule in gone]), words([_spelled(rule) for rule in come])
+    what = "require and refuse"
+    live = [rule for rule in (*gone, *come) if not rule.shadow]
+    found = worlds((rule.when for rule in live), fits)
+    if found is None:
+        yield Fact(Direction.MAYBE if any(not rule.shadow for rule in gone) else Direction.NARROWS, what, before, after, TOO_MANY)
+        return
+    told: dict[Direction, str] = {}
+    for world in found:
+        one, other = _refused(gone, world), _refused(come, world)
+        if one != other:
+            told.setdefault(Direction.WIDENS if one else Direction.NARROWS, world.example)
+    for direction, example in told.items():
+        verb = "no longer refused" if direction is Direction.WIDENS else "refused now"
+        yield Fact(direction, what, before, after, f"{verb}: {example}")
+    if not told:
+        yield Fact(Direction.CHANGES, what, before, after, "the same calls are refused")
+
+
+def _refused(rules: Sequence[ArgumentRule], world: World) -> bool:
+    return any(not rule.shadow and _breaks(rule, world) for rule in rules)
+
+
+def _breaks(rule: ArgumentRule, world: World) -> bool:
+    return not world.surely(rule.when) if rule.effect == "require" else world.maybe(rule.when)
+
+
+def _spelled(rule: ArgumentRule) -> str:
+    return f"{'shadow ' if rule.shadow else ''}{rule.effect} {rule.when.text}"
+
+
+# -- approvals ---------------------------------------------------------------------------------------------------------------
+
+
+def approval_facts(old: Sequence[ApprovalRule], new: Sequence[ApprovalRule], fits: Fits) -> Iterator[Fact]:
+    """How `approve` differs."""
+    if [_identity(rule) for rule in old] == [_identity(rule) for rule in new]:
+        return
+    before, after = _alternatives(old), _alternatives(new)
+    found = worlds((rule.when for rule in (*old, *new) if rule.when is not None), fits)
+    if found is None:
+        yield Fact(Direction.MAYBE, "approve", before, after, TOO_MANY)
+        return
+    told: dict[tuple[str, Direction, str, str], str] = {}
+    for world in found:
+        for one in _compared(_asks(old, world), _asks(new, world)):
+            told.setdefault((one.what, one.direction, one.old, one.new), world.example)
+    for (what, direction, left, right), example in told.items():
+        yield Fact(direction, what, left, right, f"for example: {example}" if example else "")
+    if not told:
+        yield Fact(Direction.CHANGES, "approve", before, after, "the same people are asked about the same calls")
+
+
+def _identity(rule: ApprovalRule) -> object:
+    return rule.by, rule.self_, same(rule.when), rule.expires, rule.show
+
+
+def _alternatives(rules: Sequence[ApprovalRule]) -> str:
+    told = [f"{_deciders(rule)}{f' when {rule.when.text}' if rule.when else ''}" for rule in rules]
+    return "; ".join(told) or _deciders(None)
+
+
+def _asks(rules: Sequence[ApprovalRule], world: World) -> ApprovalRule | None:
+    """As authorize chooses: the first that surely applies, or the strictest of those before it that may."""
+    candidates: list[ApprovalRule] = []
+    for rule in rules:
+        if rule.when is None or world.surely(rule.when):
+            candidates.append(rule)
+            break
+        if world.maybe(rule.when):
+            candidates.append(rule)
+    if not candidates:
+        return rules[-1] if rules else None
+    chosen = max(candidates, key=lambda rule: rule.strictness)
+    return chosen if chosen.strictness else None
+
+
+def _compared(old: ApprovalRule | None, new: ApprovalRule | None) -> Iterator[Fact]:
+    if old is None or new is None:
+        if (old is None) != (new is None):
+            yield Fact(Direction.WIDENS if new is None else Direction.NARROWS, "approve", _deciders(old), _deciders(new))
+        return
+    who = permits(_people(old), _people(new))
+    if who is Direction.MAYBE and old.strictness != new.strictness:
+        who = Direction.WIDENS if new.strictness < old.strictness else Direction.NARROWS
+    if who is not None:
+        yield Fact(who, "who approves", _deciders(old), _deciders(new))
+    if old.strictness != new.strictness:
+        return  # another alternative: its own times and views belong to it
+    expiry = most(old.expires, new.expires)
+    if expiry is not None:
+        yield Fact(expiry, "approve.expires", f"{old.expires:g}s", f"{new.expires:g}s")
+    if old.show != new.show:
+        yield _shown(old, new)
+
+
+def _shown(old: ApprovalRule, new: ApprovalRule) -> Fact:
+    """What the approver is shown first; none named is all of it."""
+    before, after = [list(map(str, rule.show)) for rule in (old, new)]
+    if before and after:
+        direction = demands(before, after) or Direction.CHANGES
+    else:
+        direction = Direction.WIDENS if after else Direction.NARROWS
+    return Fact(direction, "approve.show", words(before) if before else "all", words(after) if after else "all")
+
+
+def _people(rule: ApprovalRule) -> set[str]:
+    return {*rule.by, *(["\0self"] if rule.self_ else [])}
+
+
+def _deciders(rule: ApprovalRule | None) -> str:
+    if rule is None or not rule.strictness:
+        return "nobody is asked"
+    return " or ".join([*(["the requester"] if rule.self_ else []), *rule.by])

@@ -1,0 +1,125 @@
+"""Matrix: what every role and person may do with every tool in every tenant, and which rules say so.
+
+A square says what becomes of a call that meets all that the tool's entry demands; whether it meets them only a call can tell. Comes after cells;
+used by the commands and by matrix_page. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from guard.core.rules import Tool
+from guard.policy import Loaded
+from guard.review.cells import Axes, Cell, axes, cell, place, rule_places, tenant_label
+
+Told = Callable[[int, int], None]
+ALLOW, HOLD, EITHER, REFUSE, DENY, ERROR = "allow", "hold", "allow or hold", "refuse", "deny", "error"
+WORDS = (ALLOW, HOLD, EITHER, REFUSE, DENY, ERROR)
+MEANINGS = {
+    ALLOW: "a call runs at once",
+    HOLD: "a call waits for a person",
+    EITHER: "the arguments decide whether it runs or waits",
+    REFUSE: "no rule allows it",
+    DENY: "a rule forbids it, whatever other roles allow",
+    ERROR: "the policy fails here, so a call is refused",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Square:
+    """What one subject may do with one tool in one tenant. `call` is one of `WORDS`; `rules` and `places` decided about the call."""
+
+    subject: str
+    kind: str
+    tenant: str
+    tool: str
+    call: str
+    approves: bool
+    rules: tuple[str, ...]
+    places: tuple[str, ...]
+    approve_rules: tuple[str, ...] = ()
+    approve_places: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Every square of a policy, with what its rows and columns are."""
+
+    over: Axes
+    tools: tuple[str, ...]
+    squares: tuple[Square, ...]
+    conditions: dict[str, tuple[str, ...]]
+    version: str
+
+
+def matrix(loaded: Loaded, told: Told = lambda _done, _all: None, *, tools: tuple[str, ...] = (), subject: str = "") -> Matrix:
+    """The squares of all tools, or of `tools`; of everybody, or of the one labelled `subject`."""
+    over = axes(loaded)
+    if subject:
+        over = Axes({subject: over.subjects[subject]}, over.tenants)
+    names = tools or tuple(sorted(loaded.policy.tools))
+    places = rule_places(loaded)
+    found: list[Square] = []
+    for index, name in enumerate(names):
+        found += _squares(loaded, over, loaded.policy.tools[name], places)
+        told(index + 1, len(names))
+    known = {name: conditions(loaded.policy.tools[name]) for name in names}
+    return Matrix(over, names, tuple(found), known, loaded.policy.version)
+
+
+def _squares(loaded: Loaded, over: Axes, tool: Tool, places: dict[str, str]) -> Iterator[Square]:
+    for label, who in over.subjects.items():
+        for tenant in over.tenants:
+            session = who.session(tenant)
+            call, approve = cell(loaded, session, tool.name, "call"), cell(loaded, session, tool.name, "approve")
+            yield Square(
+                subject=label,
+                kind=who.kind,
+                tenant=tenant_label(tenant),
+                tool=tool.name,
+                call=_word(call, tool),
+                approves=approve.standing == "allow",
+                rules=call.rules,
+                places=_at(call, places),
+                approve_rules=approve.rules,
+                approve_places=_at(approve, places),
+            )
+
+
+def _at(one: Cell, places: dict[str, str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(places[rule] for rule in one.rules if rule in places))
+
+
+def _word(one: Cell, tool: Tool) -> str:
+    if one.standing != "allow":
+        return {"none": REFUSE, "deny": DENY}.get(one.standing, ERROR)
+    if not tool.approval:
+        return ALLOW
+    asked = {bool(rule.strictness) for rule in tool.approval}
+    return EITHER if len(asked) > 1 else HOLD if True in asked else ALLOW
+
+
+def conditions(tool: Tool) -> tuple[str, ...]:
+    """What a call of the tool has to meet besides, in short."""
+    found = [f"{binding.field} is session.{binding.source}" for binding in tool.bindings]
+    found += [
+        f"{one.argument} from {' or '.join(source.text for source in one.sources)}" for one in tool.grounds if not one.shadow
+    ]
+    found += [one.text for one in tool.after if not one.shadow]
+    found += [f"{'own ' if one.owner else ''}{one.name} named by {one.argument}" for one in tool.resources]
+    found += [f"{one.effect} {one.when.text}" for one in tool.rules if not one.shadow]
+    found += [f"check {one.name}" for one in tool.checks]
+    found += [
+        f"asks {_asked(rule.by, self_=rule.self_)}{f' when {rule.when.text}' if rule.when else ''}" for rule in tool.approval
+    ]
+    return tuple(found)
+
+
+def _asked(by: tuple[str, ...], *, self_: bool) -> str:
+    return " or ".join([*(["the requester"] if self_ else []), *by]) or "nobody"
+
+
+def entry_place(loaded: Loaded, tool: str) -> str:
+    """Where a tool's entry stands."""
+    return place(loaded.entries[tool])

@@ -1,0 +1,122 @@
+"""Holding a call: the question, the held row and the decision are one transaction, and whoever was faster with an equal question wins."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stores_kit import STORES, event, records, url_of
+from wire_helpers import message
+
+from guard import Guard, PolicyWarning, Session
+from guard.errors import StoreError
+
+POLICY = """
+tools:
+  pay: {kind: action, allow: [staff], approve: {by: [boss]}}
+  look: {kind: read, allow: [staff], approve: {by: [boss]}}
+limits: {run: {calls: 50}}
+"""
+ANN = Session(principal="u1", roles=("staff",))
+
+
+class Faster:
+    """A store in which somebody else asks the same right before this caller writes its question down; `status`: and votes on it."""
+
+    def __init__(self, store: Any) -> None:
+        self._store, self.status, self.holds, self.fails = store, "", 0, False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def hold(self, command: Any) -> Any:
+        self.holds += 1
+        if self.status:
+            asked = self._store.ask(replace(command.asks[0], opens=True))
+            if self.status != "pending":
+                self._store.vote(
+                    asked.id, status=self.status, by="b1", reason=None, event=event("approval.vote"), roles=("boss",)
+                )
+        if self.fails:
+            raise StoreError("down")
+        return self._store.hold(command)
+
+
+@pytest.fixture(params=STORES)
+def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Guard, Any, list[int]]]:
+    """A guard on such a store, that store, and what ran."""
+    (tmp_path / "tools.yaml").write_text(POLICY)
+    ran: list[int] = []
+
+    def pay(n: int) -> int:
+        ran.append(n)
+        return n
+
+    with url_of(request.param, tmp_path) as url, warnings.catch_warnings():
+        warnings.simplefilter("ignore", PolicyWarning)
+        with Guard.load(tmp_path, tools=[pay, look], store=url) as guard:
+            store: Any = Faster(guard.store)
+            guard.store = guard.hands.store = guard.hands.keeper._store = store
+            yield guard, store, ran
+
+
+def look(n: int) -> int:
+    """Look something up."""
+    return n
+
+
+def proposed(guard: Guard, *calls: str) -> Any:
+    """The turn of one reply with these calls."""
+    return guard.open(ANN, wire="openai-chat", conversation="c").handle(
+        message("openai-chat", *((f"c{at}", name, '{"n": 1}') for at, name in enumerate(calls)))
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [("", "held"), ("pending", "held"), ("approved", "done"), ("rejected", "refused")],
+    ids=lambda one: one or "-",
+)
+def test_an_equal_question_that_was_faster_is_the_one_that_counts(desk: Any, status: str, told: str) -> None:
+    """One approval, one row that names it, one decision on record for what was told; an approved one runs, once."""
+    guard, store, ran = desk
+    store.status = status
+    turn = proposed(guard, "pay")
+    assert [one.status for one in turn.outcomes] == [told]
+    [approval] = guard.approvals.list(status=None)
+    [row] = guard.store.rows(guard.open(ANN, wire="openai-chat", conversation="c").ref)
+    assert (row.status, row.approval) == (told, approval.id)
+    assert (ran, store.holds) == ([1] if status == "approved" else [], 1)
+    assert sum('"kind":"call.decided"' in one.body for one in records(guard.store)) == 1
+
+
+def test_two_equal_lookups_of_a_turn_are_one_question(desk: Any) -> None:
+    """The second one waits for the approval of the first."""
+    guard, _, _ = desk
+    turn = proposed(guard, "look", "look")
+    assert [one.status for one in turn.outcomes] == ["held", "held"]
+    assert len({one.approval for one in turn.outcomes}) == len(guard.approvals.list()) == 1
+
+
+@pytest.mark.parametrize(("status", "told"), [("approved", "done"), ("rejected", "refused")], ids=["approved", "rejected"])
+def test_what_was_faster_counts_for_every_call_that_shares_the_question(desk: Any, status: str, told: str) -> None:
+    """Both look-ups hear the same of it."""
+    guard, store, _ = desk
+    store.status = status
+    turn = proposed(guard, "look", "look")
+    assert [one.status for one in turn.outcomes] == [told, told]
+
+
+def test_a_question_that_cannot_be_written_down_is_not_asked(desk: Any) -> None:
+    """Refused; no approval, no row, no event of it; the next proposal asks."""
+    guard, store, _ = desk
+    store.fails = True
+    assert [one.status for one in proposed(guard, "pay").outcomes] == ["refused"]
+    assert guard.approvals.list(status=None) == ()
+    assert not any('"kind":"approval.requested"' in one.body for one in records(guard.store))
+    store.fails = False
+    assert [one.status for one in proposed(guard, "pay").outcomes] == ["held"]
