@@ -130,9 +130,10 @@ def test_a_longer_chain_stops_the_load(tmp_path: Path, length: int) -> None:
 
 
 def test_a_policy_without_rules_allows_nothing(tmp_path: Path) -> None:
-    """Casbin without rules judges an empty one; it is never asked."""
-    judge = judging([])
-
-    assert not judge.decide(who("E1", ""), "", "").allowed
+    """Casbin without rules judges an empty one; it is never asked, and a folder without any rule is not served at all."""
+    assert not judging([]).decide(who("E1", ""), "", "").allowed
     (tmp_path / "tools.yaml").write_text("tools: {a: {kind: read}}")
+    with pytest.raises(PolicyError, match="no rule at all"):
+        load_policy(tmp_path)
+    (tmp_path / "tools.yaml").write_text("tools: {a: {kind: read}, b: {kind: read, allow: [x]}}")
     assert not load_policy(tmp_path).policy.authorizer.decide(who("E1", "x"), "a", "call").allowed

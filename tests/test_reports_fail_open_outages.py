@@ -94,8 +94,8 @@ def test_half_a_policy_is_no_policy(tmp_path: Path, files: dict[str, str] | None
 @BOTH
 def test_a_tool_that_the_policy_does_not_name(tmp_path: Path, wire: str) -> None:
     """A registered tool without an entry, and an entry that permits nobody, are refused and not shown."""
-    policy = "tools: {look: {kind: read}}"
-    desk = start(tmp_path, wire, policy, TOOLS)
+    policy = "tools: {look: {kind: read}, other: {kind: read, allow: [boss]}}"
+    desk = start(tmp_path, wire, policy, {**TOOLS, "other": lambda: "x"})
     turn = desk.propose(("c1", "pay", {"amount": 1}), ("c2", "look", {}))
     assert codes(turn) == ["no_policy", "not_authorized"]
     assert not desk.chat.tools

@@ -81,7 +81,7 @@ def compile_policy(
     people = _people(collect(documents, "people", problems), problems)
     shape = shape_of(files, problems)
     book = _rules(files, entries, tools, people, shape, problems)
-    judge = authorizer(shape, book, problems)
+    judge = authorizer(shape, book, problems, spot)
     _warn(entries, tools, list(book.rules), list(book.grants), unlisted, spot, problems)
     warn_unseen(entries, tools, problems)
     if problems.errors or judge is None:
