@@ -46,7 +46,7 @@ def test_every_block_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setenv("OPENAI_BASE_URL", provider.url + "/v1")
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         for language, text in BLOCKS:
-            if language in ("yaml", "csv") or text.startswith("# app.py"):
+            if language in ("yaml", "csv", "ini") or text.startswith("# app.py"):
                 _write(tmp_path, text)
         for language, text in BLOCKS:
             if language == "python":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from policy_casbin_kit import judging, loaded, who
+from policy_casbin_kit import MODEL, judging, loaded, who
 
 from guard.core.model import Session
 from guard.errors import PolicyError
@@ -131,8 +131,15 @@ def test_a_longer_chain_stops_the_load(tmp_path: Path, length: int) -> None:
 
 def test_a_policy_without_rules_allows_nothing(tmp_path: Path) -> None:
     """Casbin without rules judges an empty one; it is never asked."""
-    judge = judging([])
-
-    assert not judge.decide(who("E1", ""), "", "").allowed
+    assert not judging([]).decide(who("E1", ""), "", "").allowed
     (tmp_path / "tools.yaml").write_text("tools: {a: {kind: read}}")
     assert not load_policy(tmp_path).policy.authorizer.decide(who("E1", "x"), "a", "call").allowed
+
+
+@pytest.mark.parametrize(("name", "text"), [("rules.csv", ""), ("rules.csv", "# none\ng, E1, x, *\n"), ("model.conf", MODEL)])
+def test_casbin_files_without_a_rule_stop_the_load(tmp_path: Path, name: str, text: str) -> None:
+    """Whoever writes them means rules; where none is left, something was lost."""
+    (tmp_path / "tools.yaml").write_text("tools: {a: {kind: read}}")
+    (tmp_path / name).write_text(text)
+    with pytest.raises(PolicyError, match=f"{name}:1: no rule at all"):
+        load_policy(tmp_path)

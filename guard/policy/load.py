@@ -154,7 +154,8 @@ def _survey(
     people = MappingProxyType(read_people(places, problems))
     shape = shape_of(files, problems)
     book = _rules(files, entries, tools, people, shape, problems)
-    judge = authorizer(shape, book, problems)
+    casbin = next((Item(file.name, 1) for file in files if _holds_rules(file.name)), None)
+    judge = authorizer(shape, book, problems, casbin)
     warn_callers(entries, tools, book, unlisted, spot, problems)
     told = frozenset(name for name, item in entries.items() if declared is not None or is_told(item))
     check_pins(files, tools, told, entries, problems)
@@ -172,6 +173,11 @@ def _survey(
         places=MappingProxyType(places),
         limits=tuple(tops(documents, "limits")),
     )
+
+
+def _holds_rules(name: str) -> bool:
+    """Whether a file is there for Casbin's sake."""
+    return is_rules(name) or name in {ROWS, "model.conf"}
 
 
 def _policy(

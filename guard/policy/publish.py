@@ -11,7 +11,8 @@ from importlib import metadata
 
 from guard.core.model import Session
 from guard.policy.casbin_rules import CasbinAuthorizer, row_of
-from guard.policy.problems import Problems
+from guard.policy.engine.syntax import attributes, parse
+from guard.policy.problems import Problems, Spot
 from guard.policy.rule_files import ACTS, ANY, PERSON, Rule, RuleBook
 from guard.policy.rule_shape import Shape
 from guard.policy.source import Item
@@ -25,20 +26,24 @@ _NOTHING = "\x00nothing"
 _COMPARE = "compare with the shipped model.conf"
 
 
-def authorizer(shape: Shape | None, book: RuleBook, problems: Problems) -> CasbinAuthorizer | None:
-    """Build and probe. None when the policy cannot be used; `problems` says why."""
+def authorizer(shape: Shape | None, book: RuleBook, problems: Problems, spot: Spot | None = None) -> CasbinAuthorizer | None:
+    """Build and probe. None when the policy cannot be used; `problems` says why. `spot` is a Casbin file, where there is one: it is there for rules.
+
+    A folder of YAML alone may permit nothing yet, as a fresh draft does: each of its tools is warned about, and Casbin is never asked.
+    """
     before = len(problems.errors)
     installation(problems)
+    if spot is not None and not book.rules and not problems.errors:
+        problems.error(spot, "no rule at all: nobody may do anything", "write allow: [role] at a tool")
     if shape is None or len(problems.errors) > before:
         return None
     rules = _fitting(book.rules, shape, problems)
-    spot = shape.model.at("m")
     try:
         built = CasbinAuthorizer(shape, rules, list(book.grants), roles=book.roles, groups=book.groups)
         _probe(built, rules, shape, problems)
         _rehearse(built, rules)
     except Exception as failure:  # noqa: BLE001 - a matcher of the user's may raise anything; each is a mistake of the policy
-        problems.error(spot, f"the matcher cannot be used: {type(failure).__name__}", _COMPARE)
+        problems.error(shape.model.at("m"), f"the matcher cannot be used: {type(failure).__name__}", _COMPARE)
         return None
     return built if len(problems.errors) == before else None
 
@@ -70,12 +75,23 @@ def _probe(built: CasbinAuthorizer, rules: Sequence[Rule], shape: Shape, problem
             if errors:
                 texts = [f"({', '.join(engine.rows[place])})" for place in errors[0]]
                 problems.error(spot, f"the matcher cannot be evaluated for the rule {texts[0]}", _COMPARE)
-            elif all(other.eft == "allow" for other in others) and not built.decide(known, rule.obj, act).allowed:
+            elif (
+                _knowable(rule, shape)
+                and all(other.eft == "allow" for other in others)
+                and not built.decide(known, rule.obj, act).allowed
+            ):
                 problems.error(spot, f"the matcher does not apply the rule {rule}", _COMPARE)
             nobody = Session(principal=_NOBODY, tenant=known.tenant)
             if all(other.sub != ANY for other in others) and built.decide(nobody, rule.obj, act).allowed:
                 problems.error(spot, f"the matcher lets everybody {act} {rule.obj}", _COMPARE)
     _probe_deny(built, rules, shape, problems)
+
+
+def _knowable(rule: Rule, shape: Shape) -> bool:
+    """Whether the rule and its matcher ask nothing of the session's attributes, which a probe cannot know."""
+    cells = zip(shape.model.columns, row_of(rule, shape) or (), strict=True)
+    trees = [shape.tree, *(parse(cell) for name, cell in cells if "eval" in shape.uses.of(name))]
+    return not any(path[:1] == ("session",) for tree in trees for path in attributes(tree))
 
 
 def _rehearse(built: CasbinAuthorizer, rules: Sequence[Rule]) -> None:

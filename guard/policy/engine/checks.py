@@ -21,6 +21,8 @@ REQUEST = ("sub", "dom", "obj", "act", "ctx")
 SCOPE = ("arguments", "session", "resource", "resolved")
 """What stands below r.ctx."""
 ANY = "*"
+_SHOWN = 80
+"""Characters of a condition in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +187,10 @@ def check_rule(cells: Sequence[str], model: Model, known: Uses, spot: Spot, prob
         problems.error(spot, "a deny has no effect in this model", f"write e = {BOTH} in model.conf")
 
 
-def _check_condition(text: str, model: Model, spot: Spot, problems: Problems) -> None:
+def _check_condition(written: str, model: Model, spot: Spot, problems: Problems) -> None:
+    text = written if len(written) <= _SHOWN else f"{written[:_SHOWN]}..."
     try:
-        tree = parse(text)
+        tree = parse(written)
     except MatcherError as failure:
         problems.error(spot, f"the condition {text} {failure}", "write it as in a matcher")
         return

@@ -7,6 +7,7 @@ where it surely is. Comes after syntax, before engine.
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -18,12 +19,49 @@ EXACT, MAYBE, SURELY = "exact", "maybe", "surely"
 _WAYS = (EXACT, MAYBE, SURELY)
 
 
+def _ordered(compare: Test) -> Test:
+    def judge(left: Any, right: Any) -> Any:
+        if isinstance(left, bool) or isinstance(right, bool):
+            raise TypeError("true and false have no order")
+        return compare(left, right)
+
+    return judge
+
+
+def _same(left: Any, right: Any) -> bool:
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+
+
+def _among(value: Any, held: Any) -> bool:
+    return any(_same(value, one) for one in held) if isinstance(held, tuple) else value in held
+
+
+def truth(value: object) -> bool:
+    """The value itself, where it is true or false. Raises TypeError for everything else."""
+    if value is True or value is False:
+        return value
+    raise TypeError("a matcher gives true or false")
+
+
+_COMPARED: Mapping[str, Test] = {
+    "_truth": truth,
+    "_Eq": _same,
+    "_NotEq": lambda left, right: not _same(left, right),
+    "_In": _among,
+    "_NotIn": lambda value, held: not _among(value, held),
+    "_Lt": _ordered(operator.lt),
+    "_LtE": _ordered(operator.le),
+    "_Gt": _ordered(operator.gt),
+    "_GtE": _ordered(operator.ge),
+}
+
+
 class Compiled:
     """The three functions of a matcher. Each takes the request's values, then the rule's fields."""
 
     def __init__(self, tree: ast.expr, names: Names, functions: Mapping[str, Test], conditions: Collection[str] = ()) -> None:
         self._names = names
-        self._globals: dict[str, Any] = {"__builtins__": {}, **functions}
+        self._globals: dict[str, Any] = {"__builtins__": {}, **functions, **_COMPARED}
         for way in _WAYS:
             parsed = {text: parse(text) for text in conditions}
             made = {text: self._function(one, way) for text, one in parsed.items()}
@@ -77,7 +115,10 @@ class _Builder:
             return ast.Constant(way == MAYBE) if self._blind else self._condition(node, way)
         if way != EXACT and (late(node) or (self._blind and _reads_rule(node))):
             return ast.Constant(way == MAYBE)
-        return self._plain(node, way)
+        made = self._plain(node, way)
+        if isinstance(node, ast.Compare | ast.Call) or (isinstance(node, ast.Constant) and isinstance(node.value, bool)):
+            return made
+        return ast.Call(func=_name("_truth"), args=[made], keywords=[])  # a number or a text is no truth
 
     def _condition(self, node: ast.Call, way: str) -> ast.expr:
         names = [f"p_{token(node.args[0], 'p')}", *self._every]
@@ -93,12 +134,24 @@ class _Builder:
             return ast.Attribute(value=self._plain(node.value, way), attr=node.attr, ctx=ast.Load())
         if isinstance(node, ast.Compare):
             left, others = self._plain(node.left, way), [self._plain(one, way) for one in node.comparators]
-            return ast.Compare(left=left, ops=node.ops, comparators=others)
+            return (
+                self._exact(node, [left, *others])
+                if attributes(node)
+                else ast.Compare(left=left, ops=node.ops, comparators=others)
+            )
         if isinstance(node, ast.Call):
             return ast.Call(func=node.func, args=[self._plain(one, way) for one in node.args], keywords=[])
         if isinstance(node, ast.Tuple | ast.List):
             return ast.Tuple(elts=[self._plain(one, way) for one in node.elts], ctx=ast.Load())
         return self.build(node, way)
+
+    def _exact(self, node: ast.Compare, sides: list[ast.expr]) -> ast.expr:
+        """Comparisons of what a call brings, pair by pair: true is not 1 there, and has no order."""
+        pairs = zip(node.ops, sides, sides[1:], strict=False)
+        found: list[ast.expr] = [
+            ast.Call(func=_name(f"_{type(op).__name__}"), args=[left, right], keywords=[]) for op, left, right in pairs
+        ]
+        return found[0] if len(found) == 1 else ast.BoolOp(op=ast.And(), values=found)
 
     def _number(self, node: ast.Constant) -> ast.expr:
         """A number with a fraction by its digits: 0.1 is the text's 0.1 and not the nearest float."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from guard.policy.engine.closure import ANYWHERE, Closure
-from guard.policy.engine.compiled import Compiled, can_compile, exactly, late
+from guard.policy.engine.compiled import Compiled, can_compile, exactly, late, truth
 from guard.policy.engine.functions import CLOCK, table
 from guard.policy.engine.index import Index, terms_of
 from guard.policy.engine.model import ALLOW, NO_DENY, Model
@@ -88,7 +88,7 @@ class Engine:
         denies = self.effect(position) == "deny"
         if self.compiled is not None:
             test = self.compiled.exact if known else self.compiled.surely if denies else self.compiled.maybe
-            return _truth(test(*values, *self.rows[position]))
+            return truth(test(*values, *self.rows[position]))
         if not known and self.late:
             return not denies
         return self._stock.ask([self.rows[position]], values)[1] is not None
@@ -120,8 +120,8 @@ class Engine:
         if made is None:
             return lambda position, _, __, values: self.matches(position, values, known=known)
         if known or not self.late:
-            return lambda _, row, __, values: _truth(made.exact(*values, *row))
-        return lambda _, row, says, values: _truth((made.surely if says == "deny" else made.maybe)(*values, *row))
+            return lambda _, row, __, values: truth(made.exact(*values, *row))
+        return lambda _, row, says, values: truth((made.surely if says == "deny" else made.maybe)(*values, *row))
 
     def _by_casbin(self, candidates: Sequence[int], values: Sequence[Any]) -> Outcome:
         try:
@@ -142,12 +142,6 @@ class Engine:
 
 def _link(link: Sequence[str]) -> tuple[str, str, str]:
     return (link[0], link[1], link[2] if len(link) > 2 else ANYWHERE)
-
-
-def _truth(value: object) -> bool:
-    if value is True or value is False:
-        return value
-    raise TypeError("a matcher gives true or false")
 
 
 def _final(effect: str, *, allowed: bool, denied: bool) -> bool:

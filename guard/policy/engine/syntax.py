@@ -15,6 +15,8 @@ from guard.policy.engine.functions import NAMES
 
 MAX_TEXT = 20_000
 """Characters of one matcher or condition."""
+MAX_DEPTH = 60
+"""Levels of one tree."""
 
 _PIECES = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(&&|\|\||!(?!=))""")
 _WORDS = {"&&": " and ", "||": " or ", "!": " not "}
@@ -47,9 +49,19 @@ def parse(text: str) -> ast.expr:
         raise MatcherError(f"longer than {MAX_TEXT} characters")
     swapped = _PIECES.sub(lambda piece: piece[1] or _WORDS[piece[2]], text)
     try:
-        return ast.parse(swapped.strip(), mode="eval").body
+        tree = ast.parse(swapped.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as failure:
         raise MatcherError(f"does not parse: {getattr(failure, 'msg', type(failure).__name__)}") from None
+    if _deep(tree):
+        raise MatcherError(f"is nested more than {MAX_DEPTH} deep")
+    return tree
+
+
+def _deep(tree: ast.AST) -> bool:
+    level: list[ast.AST] = [tree]
+    for _ in range(MAX_DEPTH):
+        level = [below for node in level for below in ast.iter_child_nodes(node)]
+    return bool(level)
 
 
 def forbidden(tree: ast.expr, names: Names) -> Iterator[str]:
