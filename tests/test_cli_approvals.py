@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -208,9 +209,9 @@ def test_a_beginning_that_several_ids_have_names_none(run: Run, asked: Guard) ->
     """Where two approvals begin alike the whole id is asked for, and works."""
     seen = {waiting(asked)[:6]: waiting(asked)}
     for number in range(5_000):
-        outcome = asked.call(
-            ToolCall(f"d{number}", "pay", f'{{"to": "x", "amount": {number}}}'), CLERK, conversation=f"n-{number}"
-        )
+        somebody = replace(CLERK, principal=f"E-{number}")  # one person may ask no more than twenty questions at once
+        call = ToolCall(f"d{number}", "pay", f'{{"to": "x", "amount": {number}}}')
+        outcome = asked.call(call, somebody, conversation=f"n-{number}")
         name = str(outcome.approval)
         if name[:6] in seen:
             break
