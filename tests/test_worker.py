@@ -221,7 +221,7 @@ print(*(n for _, n, _ in life.ran))
 def test_several_processes_run_each_call_once(tmp_path: Path) -> None:
     """Workers share the work: no call is run twice, none is left."""
     with living(Life(tmp_path, "sync", open_store(f"sqlite:///{tmp_path / 'guard.db'}"), Clock())) as life:
-        approved(life, *range(24))
+        approved(life, *range(20))  # as many questions as one person may have open
         command = [sys.executable, "-c", CHILD, str(tmp_path)]
         pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         children = [subprocess.Popen(command, env=environment(FIRST=str(TESTS)), **pipes) for _ in range(3)]
@@ -229,6 +229,6 @@ def test_several_processes_run_each_call_once(tmp_path: Path) -> None:
             assert child.stdout.readline() == "ready\n"
         ran = [n for child in [child for child in children if child.stdin.write("\n") and not child.stdin.flush()]
                for n in child.communicate(timeout=60)[0].split()]  # fmt: skip
-        assert sorted(map(int, ran)) == list(range(24))
+        assert sorted(map(int, ran)) == list(range(20))
         assert set(life.statuses()) == {"done"}
         life.store.close()
