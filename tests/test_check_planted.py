@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import pytest
 from review_check_kit import Edit, edited, found
 
+from guard.compose import declared
 from guard.policy import survey_policy
 from guard.review.lints import lint
+from guard.tools import registry
 
 ROOT = Path(__file__).parent.parent
 T, M, R, P = "tools.yaml", "money.yaml", "rules.csv", "people.yaml"
@@ -211,3 +214,11 @@ def test_a_planted_mistake_is_found(name: str, tmp_path: Path) -> None:
 def test_nothing_is_said_of_what_ships(folder: str) -> None:
     """The shipped policies are good."""
     assert found(ROOT / folder) == []
+
+
+def test_nothing_is_said_of_the_shop_with_its_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the functions of the program known, the shop's policy is good too."""
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "shop"))
+    made = importlib.import_module("shop").Shop()
+    tools = declared(registry([made.order_status, made.cancel_order, made.refund]))
+    assert found(ROOT / "examples/shop/policies", tools) == []

@@ -20,11 +20,17 @@ from guard.review.rules_lint import covered_grants, covered_rules, dead_denies, 
 from guard.review.view import View
 from guard.review.visible import too_many
 
-RULE_LINTS: tuple[Callable[[View], Iterator[Problem]], ...] = (covered_rules, dead_denies, covered_grants, unreachable, too_many)
+RULE_LINTS: tuple[Callable[[View], Iterator[Problem]], ...] = (
+    covered_rules,
+    dead_denies,
+    covered_grants,
+    unreachable,
+    too_many,
+    idle_people,
+)
 """Lints that know what a rule means: only under the matcher that ships."""
 
 LINTS: tuple[Callable[[View], Iterator[Problem]], ...] = (
-    idle_people,
     ranges,
     limits_lint,
     identities,
