@@ -115,7 +115,7 @@ def interrupted(work: Callable[[], Any], hook: Interrupts) -> KeyboardInterrupt 
 
 def state(store: Store) -> tuple[Any, ...]:
     """What can be seen of a store: its audit, calls, approvals and what is drawn on the budgets."""
-    drawn = store._tables.read(lambda tables: [tables.total(tables.budget(charge(name=name))) for name in ("calls", "sum:x")])
+    drawn = store._tables.read(lambda tables: [tables.meter(tables.budget(charge(name=name))) for name in ("calls", "sum:x")])
     return kinds(store), store.rows(REF), store.approvals(), drawn
 
 
