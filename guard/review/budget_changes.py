@@ -11,7 +11,7 @@ from dataclasses import fields
 
 from guard.core.rules import Ceilings, Limits, Source, WindowLimit
 from guard.review.changes import Direction, Fact, fact, most, words
-from guard.review.evidence import source_direction, source_words
+from guard.review.evidence import bound_direction, source_words
 
 
 def in_force(limits: Limits, table: str) -> Mapping[str, object]:
@@ -35,7 +35,7 @@ def window_facts(old: Sequence[WindowLimit], new: Sequence[WindowLimit], what: s
             direction = Direction.NARROWS if one is None else Direction.WIDENS
             yield Fact(direction, f"{what} {name}", _bound(one), _bound(other))
         else:
-            yield from fact(_at_most(one, other), f"{what} {name}", _bound(one), _bound(other))
+            yield from fact(bound_direction(one.at_most, other.at_most), f"{what} {name}", _bound(one), _bound(other))
     yield from shadow_facts([one.text for one in old if one.shadow], [one.text for one in new if one.shadow])
 
 
@@ -66,15 +66,6 @@ def _strictest(limits: Sequence[WindowLimit]) -> dict[str, WindowLimit]:
 def _name(one: WindowLimit) -> str:
     counted = one.counts if one.argument is None else f"sum of {one.argument}"
     return f"{counted} per {one.seconds:g}s of {', '.join([one.of, *map(str, one.per)])}"
-
-
-def _at_most(old: WindowLimit, new: WindowLimit) -> Direction | None:
-    left, right = old.at_most, new.at_most
-    if left == right:
-        return None
-    if isinstance(left, Source) and isinstance(right, Source):
-        return source_direction(left, right)
-    return Direction.MAYBE if isinstance(left, Source) or isinstance(right, Source) else most(left, right)
 
 
 def _bound(limit: WindowLimit | None) -> str:

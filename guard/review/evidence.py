@@ -6,10 +6,11 @@ Comes after regions; used by tool_changes. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 from guard.core.conditions import Condition
 from guard.core.rules import After, Ground, ResourceRule, Source, Tool
-from guard.review.changes import Direction, Fact, demands, fact, loosened, matched, tightened, words
+from guard.review.changes import Direction, Fact, demands, fact, loosened, matched, most, tightened, words
 from guard.review.regions import same, worlds
 
 ECHO = "results of this tool are evidence elsewhere, and more of its arguments count there now"
@@ -41,6 +42,15 @@ def _ground(what: str, old: Ground | None, new: Ground | None) -> Iterator[Fact]
 def _ways(gone: Sequence[Source], come: Sequence[Source]) -> Direction:
     """Each source is one way in."""
     return Direction.NARROWS if not come else Direction.WIDENS if not gone else Direction.MAYBE
+
+
+def bound_direction(old: Decimal | Source, new: Decimal | Source) -> Direction | None:
+    """The direction of an upper bound that is a number, or one that an earlier result gives."""
+    if old == new:
+        return None
+    if isinstance(old, Source) and isinstance(new, Source):
+        return source_direction(old, new)
+    return Direction.MAYBE if isinstance(old, Source) or isinstance(new, Source) else most(old, new)
 
 
 def source_direction(old: Source, new: Source) -> Direction | None:

@@ -18,10 +18,10 @@ from guard.review.changes import Change, Direction, Fact, fact, loosened, most, 
 from guard.review.evidence import (
     ECHO,
     after_facts,
+    bound_direction,
     ground_facts,
     relied_on,
     resource_facts,
-    source_direction,
     source_words,
     together,
 )
@@ -169,16 +169,7 @@ def _limits(old: Tool, new: Tool) -> Iterator[Fact]:
 def _sum(old: SumLimit | None, new: SumLimit | None) -> Direction | None:
     if old is None or new is None:
         return None if old is new else Direction.NARROWS if old is None else Direction.WIDENS
-    return together(permits(map(str, old.per), map(str, new.per)), _at_most(old, new))
-
-
-def _at_most(old: SumLimit, new: SumLimit) -> Direction | None:
-    left, right = old.at_most, new.at_most
-    if left == right:
-        return None
-    if isinstance(left, Source) and isinstance(right, Source):
-        return source_direction(left, right)
-    return Direction.MAYBE if isinstance(left, Source) or isinstance(right, Source) else most(left, right)
+    return together(permits(map(str, old.per), map(str, new.per)), bound_direction(old.at_most, new.at_most))
 
 
 def _total(limit: SumLimit | None) -> str:
