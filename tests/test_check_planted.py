@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -220,5 +221,6 @@ def test_nothing_is_said_of_the_shop_with_its_program(monkeypatch: pytest.Monkey
     """With the functions of the program known, the shop's policy is good too."""
     monkeypatch.syspath_prepend(str(ROOT / "examples" / "shop"))
     made = importlib.import_module("shop").Shop()
+    sys.modules.pop("shop")  # other tests have programs of that name
     tools = declared(registry([made.order_status, made.cancel_order, made.refund]))
     assert found(ROOT / "examples/shop/policies", tools) == []

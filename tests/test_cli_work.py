@@ -70,6 +70,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Guard]:
     (tmp_path / "shop.py").write_text(SHOP)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
+    sys.modules.pop("shop", None)  # an example has that name too
     before = signal.getsignal(signal.SIGTERM)
 
     def pay(n: int) -> dict[str, int]:
