@@ -203,7 +203,7 @@ class Plan:
         if problems:
             raise PolicyError(problems, loaded.warnings)
         tools = {name: self.tools[registered] for name, registered in loaded.names.items()}
-        return Built(policy=loaded.policy, tools=tools, warnings=loaded.warnings)
+        return Built(policy=loaded.policy, tools={**tools, **_endpoints(loaded)}, warnings=loaded.warnings)
 
     def _misfits(self, names: Mapping[str, str]) -> list[Problem]:
         lost = [name for name, registered in names.items() if registered not in self.tools]
@@ -217,6 +217,21 @@ class Plan:
         """Give back what asking the database held open."""
         if self.rules is not None:
             self.rules.close()
+
+
+def _endpoints(loaded: Loaded) -> dict[str, RegisteredTool]:
+    """The tools that the policy itself describes. Raises PolicyError where the environment lacks a secret."""
+    described = {name: tool for name, tool in loaded.policy.tools.items() if tool.endpoint is not None}
+    if not described:
+        return {}
+    from guard.tools.endpoint import offered_all  # noqa: PLC0415 - only where there are some: httpx is not loaded otherwise
+
+    found, lacking = offered_all(described, os.environ)
+    spots = {name: loaded.entries[name].fields["http"] for name in lacking}
+    if lacking:
+        problems = [Problem(file=spots[name].file, line=spots[name].line, message=why) for name, why in lacking.items()]
+        raise PolicyError(problems, loaded.warnings)
+    return found
 
 
 def _patient(checks: Checks, patience: float | None) -> Checks:

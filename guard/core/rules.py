@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from guard.core.conditions import Condition
+from guard.core.endpoints import Endpoint
 from guard.core.paths import Path
 from guard.core.values import Json, JsonObject
 
@@ -255,6 +256,7 @@ class Tool:
     limits: ToolLimits = ToolLimits()
     approval: tuple[ApprovalRule, ...] = ()  # empty: nobody is asked
     result: ResultRule = ResultRule()
+    endpoint: Endpoint | None = None  # what stands behind the tool, where it is no function of the host
     ceilings: Ceilings = CEILINGS
     timeout: float | None = None  # seconds
     effect: Effect = "once"

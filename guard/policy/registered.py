@@ -17,8 +17,12 @@ def match(
 ) -> tuple[dict[str, str], frozenset[str]]:
     """The registered name of each policy tool, and the registered names that no entry speaks about."""
     if declared is None:
-        return {name: name for name in entries}, frozenset()
+        return {name: name for name, item in entries.items() if "http" not in item.fields}, frozenset()
     registered = {tool.name: None for tool in declared}
+    sent = {name for name, item in entries.items() if "http" in item.fields}
+    for name in sorted(sent & registered.keys()):
+        problems.error(entries[name].fields["http"], f"{name} is a function of the program too", "keep one of both")
+    entries = {name: item for name, item in entries.items() if name not in sent}
     names = {name: found for name, item in entries.items() if (found := _registered(name, item, entries, registered, problems))}
     meaning: dict[str, list[str]] = {}
     for name, found in names.items():

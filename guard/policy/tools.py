@@ -22,6 +22,7 @@ from guard.policy.filled import Own, check_records, filled
 from guard.policy.grounds import Context, grounds, prerequisites
 from guard.policy.hints import warn_identities, warn_untyped
 from guard.policy.limits import tool_limits
+from guard.policy.placed import behind
 from guard.policy.prepare import preparer
 from guard.policy.problems import Problems, meant
 from guard.policy.schemas import Schema, compile_schema
@@ -92,15 +93,15 @@ def _compile(entry: Entry, problems: Problems) -> Tool | None:
         ceilings=entry.ceilings,
         records="resource" in fields,
     )
-    keyed = entry.declared.keyed if entry.declared else None
+    keyed = True if "http" in fields else entry.declared.keyed if entry.declared else None
     around = Around(name=entry.name, tools=entry.tools, keyed=keyed, probes=entry.probes)
     lived = life(fields, kind, around, problems)
-    tool = _assemble(entry, fields, kind, schema, bindings, context, lived)
+    tool = behind(_assemble(entry, fields, kind, schema, bindings, context, lived), fields, problems)
     fill = filled(tool, schema, _own(entry.declared), entry.item, problems)
     if entry.declared is not None or schema.source:  # without a program and a schema nothing is known of the arguments
         check_records(tool, schema, fill, fields.get("resource", entry.item), problems)
     lossless = language.choice(fields.get("coerce"), problems, "coerce", ("lossless",)) == "lossless"
-    supplied = ("idempotency_key",) if keyed else ()
+    supplied = ("idempotency_key",) if keyed and "http" not in fields else ()
     bounds = tool_ceilings(fields.get("ceilings"), entry.ceilings, problems)
     tool = replace(tool, supplied=supplied, ceilings=bounds, prepare=preparer(schema, lossless=lossless, fill=fill))
     warn_identities(tool, entry.item, problems)

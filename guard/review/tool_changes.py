@@ -15,6 +15,7 @@ from guard.policy import Loaded
 from guard.review.budget_changes import ceiling_facts, shadow_facts, window_facts
 from guard.review.cells import place
 from guard.review.changes import Change, Direction, Fact, fact, loosened, most, permits, tightened, words
+from guard.review.endpoint_facts import endpoint_facts
 from guard.review.evidence import (
     ECHO,
     after_facts,
@@ -83,6 +84,7 @@ def _facts(pair: Pair, old: Tool, new: Tool) -> Iterator[Fact]:
         approval_facts(old.approval, new.approval, fits),
         _result(old.result, new.result),
         _running(old, new),
+        endpoint_facts(old, new),
         _echoes(pair, old, new),
     )
 
