@@ -1,5 +1,7 @@
 """`guard serve …`: what runs or prepares a program that serves many.
 
+    guard serve             answer a loop in another language over HTTP
+    guard serve token       make, list and remove the tokens of such loops
     guard serve migrate     bring the database of a store to this program's version
     guard serve work        run approved calls whose own process is gone
     guard serve restored    say that a backup was put back into the store
@@ -11,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 
-from guard.cli import restored, work
+from guard.cli import restored, serve_http, work
 from guard.cli.places import DEFAULT_STORE
 from guard.cli.show import json_text
 from guard.stores import migrations
@@ -29,12 +31,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the group to the parser."""
     parser = commands.add_parser(
         "serve",
-        help="migrate a store, run its workers, say that a backup was put back",
-        description="Run or prepare what programs share.",
-        epilog=f"{EXAMPLES}\n\n{work.EXAMPLES}",
+        help="answer loops over HTTP; migrate a store, run its workers, say that a backup was put back",
+        description="Without a verb: answer a loop in another language over HTTP. With one: run or prepare what programs share.",
+        epilog=f"{serve_http.EXAMPLES}\n\n{EXAMPLES}\n\n{work.EXAMPLES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    serve_http.options(parser)
+    verbs = parser.add_subparsers(metavar="VERB")
     for verb in VERBS:
         verb(verbs)
 
@@ -53,7 +56,7 @@ def _add_migrate(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.set_defaults(run=migrate)
 
 
-VERBS = (_add_migrate, work.add, restored.add)
+VERBS = (serve_http.add_token, _add_migrate, work.add, restored.add)
 
 
 def migrate(arguments: argparse.Namespace) -> int:

@@ -1,0 +1,108 @@
+"""Bodies: what a loop sends, read strictly: one JSON object, exact numbers, no repeated or unknown keys, within a size.
+
+Raises RequestError with a sentence that names the field, never its value. Comes before the API; pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from guard.core.model import Session, ToolCall
+from guard.core.values import Json, JsonObject
+from guard.web.remote import Report
+
+MOST_BYTES = 4_000_000
+_STATUSES = ("done", "failed", "unknown")
+
+
+class RequestError(Exception):
+    """A request that cannot be answered. `status` is HTTP's."""
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+def decode(raw: bytes) -> JsonObject:
+    """The body as an object."""
+    try:
+        found = json.loads(raw.decode("utf-8"), parse_float=Decimal, parse_constant=_unfit, object_pairs_hook=_pairs)
+    except (ValueError, RecursionError, ArithmeticError):
+        raise RequestError("the body is no JSON, repeats a key, or is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise RequestError("the body must be an object")
+    return found
+
+
+def _unfit(_: str) -> Any:
+    raise ValueError
+
+
+def _pairs(pairs: list[tuple[str, Json]]) -> JsonObject:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+def fields(body: Mapping[str, Json], needed: tuple[str, ...], more: tuple[str, ...] = (), what: str = "") -> None:
+    """Check that the needed fields are there, and no others but `more`."""
+    lacking = [name for name in needed if name not in body]
+    if lacking:
+        raise RequestError(f"{what}{lacking[0]} is missing")
+    unknown = sorted(body.keys() - {*needed, *more})
+    if unknown:
+        raise RequestError(f"{what or 'the body'} has a field that means nothing; known: {', '.join((*needed, *more))}")
+
+
+def text(value: Json, what: str, *, empty: bool = False) -> str:
+    """A text."""
+    if not isinstance(value, str) or not (value or empty):
+        raise RequestError(f"{what} must be a text" + ("" if empty else " that is not empty"))
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise RequestError(f"{what} holds half a character") from None
+    return value
+
+
+def session(value: Json) -> Session:
+    """Who is signed in, as the loop's host says."""
+    if not isinstance(value, dict):
+        raise RequestError("session must be an object")
+    fields(value, ("principal",), ("tenant", "roles", "attributes"), "session.")
+    roles, attributes = value.get("roles", []), value.get("attributes", {})
+    if not isinstance(roles, list) or not isinstance(attributes, dict):
+        raise RequestError("session.roles must be a list, session.attributes an object")
+    return Session(
+        principal=text(value["principal"], "session.principal"),
+        tenant=text(value.get("tenant", "default"), "session.tenant"),
+        roles=tuple(text(role, "session.roles") for role in roles),
+        attributes=attributes,
+    )
+
+
+def call(value: Json) -> ToolCall:
+    """One proposed call; its arguments are a text as the model wrote it, or an object."""
+    if not isinstance(value, dict):
+        raise RequestError("call must be an object")
+    fields(value, ("tool", "arguments"), ("id",), "call.")
+    arguments = value["arguments"]
+    if arguments is not None and not isinstance(arguments, str | dict):
+        raise RequestError("call.arguments must be the model's text or an object")
+    return ToolCall(text(value.get("id", ""), "call.id", empty=True), text(value["tool"], "call.tool", empty=True), arguments)
+
+
+def report(body: JsonObject) -> Report:
+    """How a call ended."""
+    status = body["status"]
+    if status not in _STATUSES:
+        raise RequestError(f"status must be {', '.join(_STATUSES)}")
+    if status != "done" and "result" in body:
+        raise RequestError("result goes with status done")
+    if status != "failed" and "message" in body:
+        raise RequestError("message goes with status failed")
+    return Report(status=status, result=body.get("result"), message=text(body.get("message", ""), "message", empty=True))

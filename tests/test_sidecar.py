@@ -1,0 +1,321 @@
+"""`guard serve`: a loop elsewhere proposes, runs and reports under the same rules. A real server process, spoken to over HTTP."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from provider import Provider
+from sidecar_kit import ROOT, WHO, Sidecar
+
+from guard import Guard, Session
+from guard.core.model import Approval
+from guard.web.api import VERBS
+from guard.web.description import described
+
+ORDER = {"order_id": "A17", "status": "delivered", "total": 120.50, "email": "ann@example.com"}
+SUPPORT = Session(principal="s_9", roles=("support",))
+
+
+@pytest.fixture(scope="module")
+def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with Sidecar(tmp_path_factory.mktemp("sidecar")) as running:
+        yield running
+
+
+def looked(sidecar: Sidecar, conversation: str, order: Any = ORDER) -> Any:
+    """Look an order up, as the loop does it."""
+    ticket = sidecar.decide("order_status", '{"order_id": "A17"}', conversation=conversation)["ticket"]
+    return sidecar.ask("report", ticket=ticket, status="done", result=order)
+
+
+def test_what_a_session_sees(sidecar: Sidecar) -> None:
+    """The tools of the session, without the fields that it owns; nothing for somebody without a role."""
+    names = [tool["function"]["name"] for tool in sidecar.ask("tools", session=WHO)["tools"]]
+    [look, _] = sidecar.ask("tools", session=WHO, wire="anthropic")["tools"]
+
+    assert names == ["order_status", "refund"]
+    assert [*look["input_schema"]["properties"]] == ["order_id"]
+    assert sidecar.ask("tools", session={"principal": "x"})["tools"] == []
+
+
+def test_an_allowed_call_is_run_elsewhere(sidecar: Sidecar) -> None:
+    """The loop gets exactly the arguments that were decided about; the model gets what the policy keeps, with its digits."""
+    decided = sidecar.decide("order_status", '{"order_id": "A17", "customer_id": "c_999"}', conversation="run")
+    told = sidecar.ask("report", ticket=decided["ticket"], status="done", result=ORDER)
+
+    assert (decided["decision"], decided["arguments"]) == ("allow", {"order_id": "A17", "customer_id": "c_123"})
+    assert (told["status"], told["content"]) == ("done", '{"order_id":"A17","status":"delivered","total":120.5}')
+    assert sidecar.ask("report", ticket=decided["ticket"], status="failed") == told  # the first report counts
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "session", "reason"),
+    [
+        ("refund", {"order_id": "A17", "amount": 20}, WHO, "not_grounded"),
+        ("refund", '{"order_id": "A17", "amount": ', WHO, "malformed_arguments"),
+        ("refund", {"order_id": "A17", "amount": -1}, WHO, "invalid_arguments"),
+        ("delete_all", "{}", WHO, "unknown_tool"),
+        ("order_status", '{"order_id": "A17"}', {"principal": "x"}, "not_authorized"),
+        ("order_status", None, WHO, "invalid_arguments"),
+    ],
+)
+def test_a_refusal_is_the_answer(sidecar: Sidecar, tool: str, arguments: Any, session: Any, reason: str) -> None:
+    """No ticket, and a text that the model can use."""
+    decided = sidecar.decide(tool, arguments, conversation=f"refused {tool} {reason}", session=session)
+
+    assert (decided["decision"], decided["reason"], decided["error"], "ticket" in decided) == ("refuse", reason, True, False)
+    assert reason in decided["content"]
+
+
+@pytest.mark.parametrize(
+    ("report", "status", "text"),
+    [
+        ({"status": "done", "result": {"refund_id": "R-1"}}, "done", "R-1"),
+        ({"status": "done"}, "done", "Done"),
+        ({"status": "failed", "message": "the bank said no to ann@example.com"}, "failed", "the bank said no to [email]"),
+        ({"status": "failed"}, "failed", "The tool failed"),
+        ({"status": "unknown"}, "unknown", "may or may not"),
+    ],
+    ids=str,
+)
+def test_how_an_action_ended(sidecar: Sidecar, report: Any, status: str, text: str) -> None:
+    """What the loop reports is what is recorded and told, through the same redaction."""
+    conversation = f"ended {report}"
+    looked(sidecar, conversation)
+    sidecar.ask("said", session=WHO, conversation=conversation, text="Please refund 20.")
+    decided = sidecar.decide("refund", {"order_id": "A17", "amount": 20}, conversation=conversation)
+    told = sidecar.ask("report", ticket=decided["ticket"], **report)
+
+    assert (decided["decision"], told["status"]) == ("allow", status)
+    assert text in told["content"]
+
+
+@pytest.mark.slow
+def test_a_held_call_runs_once_it_is_approved(tmp_path: Path) -> None:
+    """It waits; proposed again after a yes it is allowed, and the next time its recorded outcome is the answer."""
+    with Sidecar(tmp_path) as sidecar:
+        looked(sidecar, "c")
+        refund = {"order_id": "A17", "amount": 100}
+        held = sidecar.decide("refund", refund)
+        assert (held["decision"], bool(held["approval"])) == ("hold", True)
+        assert sidecar.decide("refund", refund)["approval"] == held["approval"]
+        _approve(tmp_path, held["approval"])
+        decided = sidecar.decide("refund", refund)
+        sidecar.ask("report", ticket=decided["ticket"], status="done", result={"refund_id": "R-1"})
+        again = sidecar.decide("refund", refund)
+
+    assert (decided["decision"], decided["arguments"]) == ("allow", refund)
+    assert (again["decision"], again["replayed"], "R-1" in again["content"]) == ("answer", True, True)
+
+
+def _approve(folder: Path, approval: str) -> Approval:
+    names = {name: (lambda **_: None) for name in ("order_status", "refund")}
+    with Guard.load(ROOT / "examples/sidecar/policies", tools=names, store=f"sqlite:///{folder}/guard.db") as guard:
+        return guard.approvals.approve(approval, approver=SUPPORT)
+
+
+def test_one_call_proposed_by_many_runs_once(sidecar: Sidecar) -> None:
+    """Of six equal proposals one gets a ticket; the others wait for its outcome and get that."""
+    looked(sidecar, "many")
+
+    def one(_: int) -> Any:
+        decided = sidecar.decide("refund", {"order_id": "A17", "amount": 30}, conversation="many")
+        if decided["decision"] == "allow":
+            return sidecar.ask("report", ticket=decided["ticket"], status="done", result={"refund_id": "R-7"})
+        return decided
+
+    with ThreadPoolExecutor(6) as pool:
+        told = [*pool.map(one, range(6))]
+    assert [one["status"] for one in told] == ["done"] * 6
+    assert sorted(one["replayed"] for one in told) == [False, *[True] * 5]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_what_was_never_reported_is_unknown(how: signal.Signals, tmp_path: Path) -> None:
+    """A server that ends before the report has lost the call: it is not run again by itself, and a late report is told so."""
+    with Sidecar(tmp_path) as sidecar:
+        looked(sidecar, "c")
+        ticket = sidecar.decide("refund", {"order_id": "A17", "amount": 20})["ticket"]
+        sidecar.stop(how)
+    with sidecar as after:
+        late = after.post("report", {"ticket": ticket, "status": "done"})
+        again = after.decide("refund", {"order_id": "A17", "amount": 20})
+
+    assert (late.status_code, "unknown" in late.json()["error"]) == (404, True)
+    assert again["decision"] != "allow"
+    assert again["status"] in ("unknown", "refused", "held")
+
+
+@pytest.mark.slow
+def test_a_report_that_never_comes(tmp_path: Path) -> None:
+    """A loop that does not report is given up: an action is unknown, and the ticket is worth nothing then."""
+    with Sidecar(tmp_path, "--report-within", "0.3") as sidecar:
+        looked(sidecar, "c")
+        ticket = sidecar.decide("refund", {"order_id": "A17", "amount": 20})["ticket"]
+        again = sidecar.decide("refund", {"order_id": "A17", "amount": 20})
+        late = sidecar.ask("report", ticket=ticket, status="done", result={})
+
+    assert (again["status"], late["status"]) == ("unknown", "unknown")
+
+
+WRONG: dict[str, tuple[str, Any, dict[str, str], int]] = {
+    "no token": ("tools", {"session": WHO}, {"Authorization": ""}, 401),
+    "another token": ("tools", {"session": WHO}, {"Authorization": "Bearer guard_x"}, 401),
+    "another scheme": ("tools", {"session": WHO}, {"Authorization": "Basic Zm9v"}, 401),
+    "no json type": ("tools", {"session": WHO}, {"Content-Type": "text/plain"}, 415),
+    "no session": ("tools", {}, {}, 400),
+    "a session without a principal": ("tools", {"session": {"roles": []}}, {}, 400),
+    "a role that is no text": ("tools", {"session": {"principal": "x", "roles": [1]}}, {}, 400),
+    "roles that are a text": ("tools", {"session": {"principal": "x", "roles": "admin"}}, {}, 400),
+    "a field that means nothing": ("tools", {"session": WHO, "role": "admin"}, {}, 400),
+    "a session's field that means nothing": ("tools", {"session": {**WHO, "within": None}}, {}, 400),
+    "another wire": ("tools", {"session": WHO, "wire": "smoke"}, {}, 400),
+    "a list": ("tools", [], {}, 400),
+    "no conversation": ("decide", {"session": WHO, "conversation": "", "call": {"tool": "x", "arguments": {}}}, {}, 400),
+    "arguments of a list": ("decide", {"session": WHO, "conversation": "c", "call": {"tool": "x", "arguments": []}}, {}, 400),
+    "somebody else's conversation": (
+        "said",
+        {"session": {"principal": "other", "roles": ["customer"]}, "conversation": "owned", "text": "x"},
+        {},
+        403,
+    ),
+    "no such ticket": ("report", {"ticket": "x", "status": "done"}, {}, 404),
+    "no such status": ("report", {"ticket": "x", "status": "ok"}, {}, 400),
+    "a result of a failure": ("report", {"ticket": "x", "status": "failed", "result": 1}, {}, 400),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_request_has_its_status(name: str, sidecar: Sidecar) -> None:
+    """It changes nothing, and says what is wrong without repeating what was sent."""
+    verb, body, headers, status = WRONG[name]
+    if name == "somebody else's conversation":
+        sidecar.ask("said", session=WHO, conversation="owned", text="mine")
+    answer = sidecar.post(verb, body, **headers)
+
+    assert answer.status_code == status, answer.text
+    assert [*answer.json()] == ["error"]
+    assert "admin" not in answer.text
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b'{"session": NaN}', b'{"session": 1, "session": 2}', b"\xff", b"[" * 100_000])
+def test_a_body_that_is_none(raw: bytes, sidecar: Sidecar) -> None:
+    """Neither broken nor ambiguous JSON is guessed at."""
+    headers = {"Authorization": f"Bearer {sidecar.token}", "Content-Type": "application/json"}
+    assert sidecar.client.post("/tools", content=raw, headers=headers).status_code == 400
+
+
+def test_a_body_that_is_too_large(sidecar: Sidecar) -> None:
+    """It is given up at the bound, not read to its end."""
+    assert sidecar.post("tools", {"session": {"principal": "x" * 5_000_000}}).status_code == 413
+
+
+def test_a_ticket_is_its_loops(sidecar: Sidecar) -> None:
+    """Another loop's token cannot report, not even knowing the ticket."""
+    other = sidecar.guard("serve", "token", "add", "other").stdout.strip()
+    ticket = sidecar.decide("order_status", '{"order_id": "A17"}', conversation="own")["ticket"]
+    stolen = sidecar.post("report", {"ticket": ticket, "status": "done", "result": {"total": 1}}, Authorization=f"Bearer {other}")
+
+    assert stolen.status_code == 404
+    assert sidecar.ask("report", ticket=ticket, status="done", result=ORDER)["status"] == "done"
+
+
+@pytest.mark.slow
+def test_tokens(tmp_path: Path) -> None:
+    """A secret is shown once; the file is its owner's; a removed token lets nobody in; a token of a tenant brings only that one's sessions."""
+    sidecar = Sidecar(tmp_path)
+    limited = sidecar.guard("serve", "token", "add", "limited", "--tenant", "acme").stdout.strip()
+    text = (tmp_path / "guard-tokens.json").read_text()
+    assert (tmp_path / "guard-tokens.json").stat().st_mode & 0o777 == 0o600
+    assert [secret for secret in (sidecar.token, limited) if secret in text] == []
+    assert sidecar.guard("serve", "token", "add", "loop").returncode != 0
+    with sidecar:
+        headers = {"Authorization": f"Bearer {limited}"}
+        told = [
+            sidecar.post("tools", {"session": {**WHO, "tenant": tenant}}, **headers).status_code for tenant in ("acme", "other")
+        ]
+        assert told == [200, 403]
+        assert sidecar.guard("serve", "token", "list").stdout.splitlines() == ["loop  propose", "limited  propose  tenant acme"]
+        sidecar.guard("serve", "token", "remove", "limited")
+        assert sidecar.post("tools", {"session": {**WHO, "tenant": "acme"}}, **headers).status_code == 401
+        (tmp_path / "guard-tokens.json").write_text("{")
+        assert sidecar.post("tools", {"session": WHO}).status_code == 503
+
+
+@pytest.mark.slow
+def test_nobody_has_a_token(tmp_path: Path) -> None:
+    """A server that nobody may ask does not start, and says how to make one."""
+    sidecar = Sidecar(tmp_path)
+    (tmp_path / "guard-tokens.json").unlink()
+    done = sidecar.guard("serve", "--policy", str(sidecar.policy))
+
+    assert (done.returncode, "guard serve token add NAME" in done.stderr) == (2, True)
+
+
+def test_the_description_is_of_these_verbs(sidecar: Sidecar) -> None:
+    """It is valid OpenAPI in its parts, names every verb, and describes what was answered."""
+    told = sidecar.client.get("/openapi.json").json()
+    assert told == described()
+    assert [*told["paths"]] == [f"/api/v1/{name}" for name in VERBS]
+    for path in told["paths"].values():
+        jsonschema.Draft202012Validator.check_schema(path["post"]["requestBody"]["content"]["application/json"]["schema"])
+    answers = [
+        sidecar.decide("refund", "{}", conversation="d"),
+        sidecar.decide("order_status", '{"order_id": "A17"}', conversation="d"),
+    ]
+    for answer in answers:
+        schema = {"$ref": "#/components/schemas/Decision", "components": told["components"]}
+        jsonschema.Draft202012Validator(schema).validate(answer)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node on this machine")
+def test_the_loop_in_javascript(tmp_path: Path) -> None:
+    """The example runs as it stands: it looks an order up, refunds, and the model has the last word."""
+    calls = [
+        ("order_status", '{"order_id": "A17"}'),
+        ("refund", '{"order_id": "A17", "amount": 40}'),
+        ("refund", '{"order_id": "A17", "amount": 4000}'),
+    ]
+    script: list[Any] = [
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": f"c{i}", "type": "function", "function": {"name": n, "arguments": a}}],
+        }
+        for i, (n, a) in enumerate(calls)
+    ]
+    with Sidecar(tmp_path) as sidecar, Provider([*script, {"role": "assistant", "content": "It is on its way."}]) as provider:
+        env = {
+            **os.environ,
+            "GUARD_TOKEN": sidecar.token,
+            "GUARD_URL": sidecar.url,
+            "OPENAI_BASE_URL": provider.url + "/v1",
+            "OPENAI_API_KEY": "x",
+        }
+        done = subprocess.run(
+            ["node", str(ROOT / "examples" / "sidecar_node.mjs")],
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    assert (done.returncode, provider.rejections) == (0, []), done.stderr
+    assert done.stdout.splitlines() == [
+        "order_status: done",
+        "refund: done",
+        "refund: refused (not_grounded)",
+        "It is on its way.",
+    ]
+    assert "23456789" not in str(provider.requests)
