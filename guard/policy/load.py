@@ -16,8 +16,7 @@ from guard.core.ports import Authorizer, Policy
 from guard.core.rules import Ceilings, Limits, Tool
 from guard.core.values import digest
 from guard.errors import PolicyError, Problem
-from guard.policy import language
-from guard.policy.approvals import check_role
+from guard.policy.books import book_of, voters_of
 from guard.policy.callers import read_people, warn_callers
 from guard.policy.ceilings import ceilings
 from guard.policy.checks import CheckFunction
@@ -28,9 +27,8 @@ from guard.policy.problems import Problems
 from guard.policy.publish import authorizer
 from guard.policy.reading import ROWS, Place, Reading, read_place
 from guard.policy.registered import match
-from guard.policy.rule_files import Rule, RuleBook, read_rules
-from guard.policy.rule_names import warn_names
-from guard.policy.rule_shape import Shape, shape_of
+from guard.policy.rule_files import RuleBook
+from guard.policy.rule_shape import shape_of
 from guard.policy.source import File, Item, is_rules, is_yaml
 from guard.policy.tools import Declared, Entry, compile_tool
 from guard.policy.written import Written, as_written, collect, tops
@@ -153,7 +151,8 @@ def _survey(
     places = collect(documents, "people", problems)
     people = MappingProxyType(read_people(places, problems))
     shape = shape_of(files, problems)
-    book = _rules(files, entries, tools, people, shape, problems)
+    voters = {name: voters_of(tool) for name, tool in tools.items()}
+    book = book_of(files, entries, voters, people, shape, problems)
     casbin = next((Item(file.name, 1) for file in files if _holds_rules(file.name)), None)
     judge = authorizer(shape, book, problems, casbin)
     warn_callers(entries, tools, book, unlisted, spot, problems)
@@ -208,7 +207,7 @@ def _version(files: Sequence[File], tools: Mapping[str, Tool]) -> str:
     return digest(*parts, *(part for name in sorted(tools) for part in (name, tools[name].definition)))
 
 
-# -- tools, rules, people --------------------------------------------------------------------------------------------
+# -- tools --------------------------------------------------------------------------------------------
 
 
 def _compile(
@@ -238,41 +237,3 @@ def _compile(
             found[name] = tool
     check_compensations(entries, found, problems)
     return found
-
-
-def _rules(
-    files: Sequence[File],
-    entries: Mapping[str, Item],
-    tools: Mapping[str, Tool],
-    people: Mapping[str, Session],
-    shape: Shape | None,
-    problems: Problems,
-) -> RuleBook:
-    """The rules that the YAML means and those of the CSV files, the role graph, and every name that is certainly a role."""
-    written = _written(entries, tools, problems)
-    rows = [file for file in files if is_rules(file.name) or file.name == ROWS]
-    book = read_rules(rows, frozenset(entries), problems, shape)
-    roles = {rule.sub for rule in written} - {"*"}
-    warn_names(book, roles, people, problems)
-    roles |= book.roles | {role for one in people.values() for role in one.roles}
-    for rule in written.keys() & book.rules.keys():
-        spot, first = book.rules[rule], written[rule]
-        problems.warn(spot, "the rule is written twice", f"the first stands at {first.file}:{first.line}", code="rule-twice")
-    return RuleBook({**written, **book.rules}, book.grants, roles, book.groups)
-
-
-def _written(entries: Mapping[str, Item], tools: Mapping[str, Tool], problems: Problems) -> dict[Rule, Item]:
-    """The rules that `allow:` and `approve.by` mean."""
-    written = {}
-    for name, item in entries.items():
-        allow = item.fields.get("allow")
-        for spelled in language.texts(allow, problems, "allow"):
-            role = spelled.removeprefix("role:")
-            if role != "*":
-                check_role(role, allow or item, problems)
-            written[Rule(role, "*", name, "call", "allow")] = allow or item
-    for name, tool in tools.items():
-        voters = dict.fromkeys(role for rule in tool.approval for role in rule.by)
-        spot = entries[name].fields.get("approve", entries[name])
-        written |= {Rule(role, "*", name, "approve", "allow"): spot for role in voters}
-    return written
