@@ -26,14 +26,17 @@ def book_of(
     people: Mapping[str, Session],
     shape: Shape | None,
     problems: Problems,
+    *,
+    tools: frozenset[str] | None = None,
+    narrowest: bool = True,
 ) -> RuleBook:
     """The rules that the YAML means and those of the CSV files, the role graph, and every name that is certainly a role.
 
-    `voters` are the roles that may approve calls of each tool.
+    `voters` are the roles that may approve calls of each tool, `tools` the names that rules may speak about (None: those of `entries`).
     """
     written = _written(entries, voters, problems)
-    rows = [file for file in files if is_rules(file.name) or file.name == ROWS]
-    book = read_rules(rows, frozenset(entries), problems, shape)
+    rows = [file for file in files if is_rules(file.name) or file.base == ROWS]
+    book = read_rules(rows, frozenset(entries) if tools is None else tools, problems, shape, narrowest=narrowest)
     roles = {rule.sub for rule in written} - {"*"}
     warn_names(book, roles, people, problems)
     roles |= book.roles | {role for one in people.values() for role in one.roles}

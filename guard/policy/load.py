@@ -14,22 +14,21 @@ from typing import TypeAlias
 from guard.core.model import Session
 from guard.core.ports import Authorizer, Policy
 from guard.core.rules import Ceilings, Limits, Tool
-from guard.core.values import digest
 from guard.errors import PolicyError, Problem
-from guard.policy.books import book_of, voters_of
-from guard.policy.callers import read_people, warn_callers
+from guard.policy.callers import read_people
 from guard.policy.ceilings import ceilings
 from guard.policy.checks import CheckFunction
 from guard.policy.effects import check_compensations
+from guard.policy.layers.authorizer import Layer
+from guard.policy.layers.merge import layered
 from guard.policy.limits import limits
-from guard.policy.pins import check_pins, is_told
+from guard.policy.pins import is_told
 from guard.policy.problems import Problems
-from guard.policy.publish import authorizer
-from guard.policy.reading import ROWS, Place, Reading, read_place
+from guard.policy.reading import Places, Reading, read_places
 from guard.policy.registered import match
 from guard.policy.rule_files import RuleBook
-from guard.policy.rule_shape import shape_of
-from guard.policy.source import File, Item, is_rules, is_yaml
+from guard.policy.ruled import Around, ruled, spared, version
+from guard.policy.source import File, Item
 from guard.policy.tools import Declared, Entry, compile_tool
 from guard.policy.written import Written, as_written, collect, tops
 
@@ -40,7 +39,8 @@ _Hooks: TypeAlias = tuple[Mapping[str, CheckFunction] | None, Collection[str] | 
 class Loaded:
     """A policy that may be used, the registered name of each of its tools, and what is probably not meant.
 
-    `book` holds every rule and grant with its place, those that YAML keys mean included; `entries` is where each tool is written.
+    `book` holds every rule and grant with its place, those that YAML keys mean included; `entries` is where each tool is written; `layers`
+    are the rules of each of several folders, the widest first.
     """
 
     policy: Policy
@@ -48,6 +48,7 @@ class Loaded:
     warnings: tuple[Problem, ...]
     book: RuleBook
     entries: Mapping[str, Item]
+    layers: tuple[Layer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,28 +71,36 @@ class Survey:
     people: Mapping[str, Session]
     places: Mapping[str, Item]
     limits: tuple[Item, ...]
+    layers: tuple[Layer, ...] = ()
 
     def loaded(self) -> Loaded:
         """The policy, where it may be used. Raises PolicyError with every problem."""
         if self.errors or self.policy is None:
             raise PolicyError(self.errors, self.warnings)
-        return Loaded(policy=self.policy, names=self.names, warnings=self.warnings, book=self.book, entries=self.entries)
+        return Loaded(
+            policy=self.policy,
+            names=self.names,
+            warnings=self.warnings,
+            book=self.book,
+            entries=self.entries,
+            layers=self.layers,
+        )
 
 
 def load_policy(
-    folder: Place,
+    folder: Places,
     declared: Sequence[Declared] | None = None,
     *,
     checks: Mapping[str, CheckFunction] = MappingProxyType({}),
     probes: Collection[str] = (),
 ) -> Loaded:
-    """Compile the folder. `declared` are the registered tools, `probes` the tools that the host has a probe for.
+    """Compile the folder, or several as layers, the widest first. `declared` are the registered tools, `probes` the tools that the host has a probe for.
 
     `declared` None means that no program is at hand.
 
     Raises PolicyError with every problem found.
     """
-    return load_reading(read_place(folder), declared, checks=checks, probes=probes)
+    return load_reading(read_places(folder), declared, checks=checks, probes=probes)
 
 
 def load_reading(
@@ -105,7 +114,7 @@ def load_reading(
     problems = Problems()
     problems.errors += reading.errors
     problems.warnings += reading.warnings
-    written = as_written(reading.place, reading.files, problems)
+    written = written_of(reading, problems)
     return compile_policy(written, declared, problems, checks=checks, probes=probes, rows=reading.rows)
 
 
@@ -123,7 +132,7 @@ def compile_policy(
 
 
 def survey_policy(
-    folder: Place,
+    folder: Places,
     declared: Sequence[Declared] | None = None,
     *,
     checks: Mapping[str, CheckFunction] | None = MappingProxyType({}),
@@ -131,70 +140,67 @@ def survey_policy(
 ) -> Survey:
     """Compile the folder as far as it goes. `checks` and `probes` None mean that they are not known here. Raises nothing."""
     problems = Problems()
-    reading = read_place(folder)
+    reading = read_places(folder)
     problems.errors += reading.errors
     problems.warnings += reading.warnings
-    written = as_written(reading.place, reading.files, problems)
+    written = written_of(reading, problems)
     return _survey(written, declared, problems, (checks, probes), reading.rows)
+
+
+def written_of(reading: Reading, problems: Problems) -> Written:
+    """What was read, as it is written; several folders merged."""
+    return layered(reading, problems) if reading.layers else as_written(reading.place, reading.files, problems)
 
 
 def _survey(
     written: Written, declared: Sequence[Declared] | None, problems: Problems, hooks: _Hooks, rows: File | None
 ) -> Survey:
-    files, documents = (*written.files, *([rows] if rows else ())), written.documents
+    documents = written.documents
     entries = collect(documents, "tools", problems)
-    names, unlisted = match(entries, declared, problems)
+    extra = spared(written)
+    names, unlisted = match(entries, declared, problems, extra)
     bounds = ceilings(tops(documents, "ceilings"), problems)
-    tools = _compile(entries, declared, names, hooks, bounds, problems)
-    spot = Item(next((file.name for file in files if is_yaml(file.name)), written.place), None)
-    whole = limits(tops(documents, "limits"), tops(documents, "prices"), spot, problems)
+    known = {name: item for name, item in entries.items() if name in names or name not in extra}
+    tools = _compile(known, entries, (declared, names, hooks), bounds, problems)
     places = collect(documents, "people", problems)
     people = MappingProxyType(read_people(places, problems))
-    shape = shape_of(files, problems)
-    voters = {name: voters_of(tool) for name, tool in tools.items()}
-    book = book_of(files, entries, voters, people, shape, problems)
-    casbin = next((Item(file.name, 1) for file in files if _holds_rules(file.name)), None)
-    judge = authorizer(shape, book, problems, casbin)
-    warn_callers(entries, tools, book, unlisted, spot, problems)
-    told = frozenset(name for name, item in entries.items() if declared is not None or is_told(item))
-    check_pins(files, tools, told, entries, problems)
+    around = Around(
+        written=written,
+        entries=entries,
+        tools=tools,
+        people=people,
+        unlisted=unlisted,
+        told=frozenset(name for name, item in entries.items() if declared is not None or is_told(item)),
+        rows=rows,
+    )
+    whole = limits(tops(documents, "limits"), tops(documents, "prices"), around.spot, problems)
+    found = ruled(around, problems)
     return Survey(
-        files=files,
-        policy=None if judge is None else _policy(judge, tools, (whole, bounds), unlisted, people, _version(files, tools)),
+        files=(*written.files, *([rows] if rows else ())),
+        policy=None if found.judge is None else _policy(found.judge, around, (whole, bounds)),
         names=MappingProxyType(names),
         errors=_sorted(problems.errors),
         warnings=_sorted(problems.warnings),
         tools=MappingProxyType(tools),
-        told=told,
-        book=book,
+        told=around.told,
+        book=found.book,
         entries=MappingProxyType(entries),
         people=people,
         places=MappingProxyType(places),
         limits=tuple(tops(documents, "limits")),
+        layers=found.layers,
     )
 
 
-def _holds_rules(name: str) -> bool:
-    """Whether a file is there for Casbin's sake."""
-    return is_rules(name) or name in {ROWS, "model.conf"}
-
-
-def _policy(
-    judge: Authorizer,
-    tools: dict[str, Tool],
-    counts: tuple[Limits, Ceilings],
-    unlisted: frozenset[str],
-    people: Mapping[str, Session],
-    version: str,
-) -> Policy:
+def _policy(judge: Authorizer, around: Around, counts: tuple[Limits, Ceilings]) -> Policy:
     return Policy(
-        version=version,
-        tools=MappingProxyType(tools),
+        version=version(around),
+        tools=MappingProxyType(dict(around.tools)),
         authorizer=judge,
         limits=counts[0],
         ceilings=counts[1],
-        unlisted=unlisted,
-        people=people,
+        unlisted=around.unlisted,
+        people=around.people,
     )
 
 
@@ -202,22 +208,15 @@ def _sorted(problems: Sequence[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: (problem.file, problem.line or 0, problem.message)))
 
 
-def _version(files: Sequence[File], tools: Mapping[str, Tool]) -> str:
-    parts = [part for file in files for part in (file.name, file.data.decode("latin-1"))]
-    return digest(*parts, *(part for name in sorted(tools) for part in (name, tools[name].definition)))
-
-
-# -- tools --------------------------------------------------------------------------------------------
-
-
 def _compile(
     entries: Mapping[str, Item],
-    declared: Sequence[Declared] | None,
-    names: Mapping[str, str],
-    hooks: _Hooks,
+    named: Collection[str],
+    program: tuple[Sequence[Declared] | None, Mapping[str, str], _Hooks],
     bounds: Ceilings,
     problems: Problems,
 ) -> dict[str, Tool]:
+    """Every entry as a tool. `named` are the names that one may speak about, `program` what is known of the registered tools."""
+    declared, names, hooks = program
     by_name = {tool.name: tool for tool in declared or ()}
     found = {}
     for name, item in entries.items():
@@ -227,7 +226,7 @@ def _compile(
             name=name,
             item=item,
             declared=by_name.get(names.get(name, "")),
-            tools=frozenset(entries),
+            tools=frozenset(named),
             checks=None if declared is None else hooks[0],
             probes=None if declared is None else hooks[1],
             ceilings=bounds,

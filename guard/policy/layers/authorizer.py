@@ -1,0 +1,76 @@
+"""Authorizer: who may call or approve, asked of every layer by itself: all that speak about a tool must allow it, and none may deny it.
+
+A layer knows its own roles and those of wider layers, so that no narrower one can give a role that a wider one rewards. Comes after
+casbin_rules; before load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from guard.core.model import Session
+from guard.core.ports import Verdict
+from guard.core.values import Json
+from guard.policy.casbin_rules import CasbinAuthorizer
+from guard.policy.engine.explain import Explained
+from guard.policy.rule_files import RuleBook
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """One layer's own rules. `calls` are the tools that it must allow for a call to be allowed, `approves` those that it names approvers for."""
+
+    name: str
+    book: RuleBook
+    judge: CasbinAuthorizer
+    calls: frozenset[str]
+    approves: frozenset[str]
+    own_model: bool = False
+
+    def speaks(self, tool: str, act: str) -> bool:
+        """Whether nothing is allowed without this layer."""
+        return tool in (self.calls if act == "call" else self.approves)
+
+
+class LayeredAuthorizer:
+    """Implements the core's `Authorizer` over layers, the widest first."""
+
+    def __init__(self, layers: Sequence[Layer]) -> None:
+        self.layers = tuple(layers)
+
+    @property
+    def scoped(self) -> bool:
+        """Whether some rule of some layer reads more than names."""
+        return any(layer.judge.scoped for layer in self.layers)
+
+    def decide(self, session: Session, tool: str, act: str, scope: Mapping[str, Json] | None = None) -> Verdict:
+        """Judge `act` on `tool`. Where nobody allows it although nobody denies it, `rules` name the layers that do not."""
+        asked = [(layer, layer.judge.decide(session, tool, act, scope)) for layer in self.layers]
+        denies = [verdict for _, verdict in asked if verdict.denied]
+        if denies:
+            return Verdict(allowed=False, denied=True, rules=_rules(denies))
+        speaking = [(layer, verdict) for layer, verdict in asked if layer.speaks(tool, act)]
+        silent = [layer.name for layer, verdict in speaking if not verdict.allowed]
+        if silent or not speaking:
+            return Verdict(allowed=False, rules=tuple(f"layer {name}: no rule allows it" for name in silent))
+        return Verdict(allowed=True, rules=_rules([verdict for _, verdict in speaking]))
+
+    def explain(self, session: Session, tool: str, act: str, scope: Mapping[str, Json] | None = None) -> Explained:
+        """The verdict with the rules of every layer about this tool and act, and the ways to the session's roles."""
+        told = [layer.judge.explain(session, tool, act, scope) for layer in self.layers]
+        outer = None if session.within is None else self.explain(session.within, tool, act, scope)
+        return Explained(
+            verdict=self.decide(session, tool, act, scope),
+            candidates=tuple(dict.fromkeys(candidate for one in told for candidate in one.candidates)),
+            paths=tuple(dict.fromkeys(path for one in told for path in one.paths)),
+            outer=outer,
+        )
+
+    def roles(self, session: Session) -> frozenset[str]:
+        """Every role that the session holds: its own and those that the rules of some layer derive."""
+        return frozenset(role for layer in self.layers for role in layer.judge.roles(session))
+
+
+def _rules(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(rule for verdict in verdicts for rule in verdict.rules))
