@@ -89,7 +89,10 @@ def _tool(name: str, wide: Item, narrow: Item, ceilings: Ceiling, problems: Prob
             ceilings=bounds,
             problems=problems,
         )
-        fields[key] = RULES[key](both)
+        if item.value is None and both.wide is not None:
+            both.loosens("nothing takes back what stands", "leave it out")
+        else:
+            fields[key] = RULES[key](both)
     return mapping(wide, fields)
 
 
