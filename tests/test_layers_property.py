@@ -117,7 +117,14 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 def _look(order_id: str, amount: float = 0, note: str = "", desk: str = "front") -> dict[str, Any]:
     customer = {"name": "Ann", "city": "Ulm"}
-    return {"order_id": order_id, "total": 50, "open": True, "customer": customer, "lines": [{"price": 50, "art": "x"}], "desk": desk}
+    return {
+        "order_id": order_id,
+        "total": 50,
+        "open": True,
+        "customer": customer,
+        "lines": [{"price": 50, "art": "x"}],
+        "desk": desk,
+    }
 
 
 def _pay(order_id: str, amount: float = 0, note: str = "", desk: str = "front") -> dict[str, Any]:
@@ -144,7 +151,7 @@ def entries(draw: st.DrawFn, *, whole: bool) -> str:
     return "\n".join([*(lines if len(lines) > 1 else []), *tops, ""])
 
 
-RULES = st.lists(st.sampled_from(LINES), max_size=3, unique=True).map(lambda found: "\n".join(found))
+RULES = st.lists(st.sampled_from(LINES), max_size=3, unique=True).map("\n".join)
 
 
 def _guard(places: list[Path]) -> Guard | None:
@@ -165,7 +172,8 @@ def _play(guard: Guard, session: Session, name: str, before: list[int], call: tu
     guard.open(session, wire="openai-chat", conversation=name).user("Pay 20 for A1 back")
     asked = [*(CALLS[index] for index in before), call]
     return [
-        guard.call(ToolCall(str(number), tool, dict(sent)), session, conversation=name) for number, (tool, sent) in enumerate(asked)
+        guard.call(ToolCall(str(number), tool, dict(sent)), session, conversation=name)
+        for number, (tool, sent) in enumerate(asked)
     ]
 
 
@@ -186,7 +194,9 @@ def _leaves(value: Any, at: str) -> list[str]:
     return [at]
 
 
-def _compare(wide: Guard, both: Guard, session: Session, number: str, before: list[int], call: tuple[str, dict[str, Any]]) -> None:
+def _compare(
+    wide: Guard, both: Guard, session: Session, number: str, before: list[int], call: tuple[str, dict[str, Any]]
+) -> None:
     """The last call of the same conversation under both; where the history itself went otherwise there is nothing to compare."""
     if call[0] not in wide.policy.tools:
         return  # a tool that only the narrower layer names: it may, where no list is closed
@@ -225,7 +235,10 @@ def _hold(widest: str, narrower: list[tuple[str, str]], rules: str, plays: list[
         warnings.simplefilter("ignore", PolicyWarning)
         texts = [(widest, rules), *narrower]
         places = [
-            write(Path(folder, f"l{n}"), {"tools.yaml": text or "limits: {turn: {whole: true}}\n", **({"r.csv": csv} if csv else {})})
+            write(
+                Path(folder, f"l{n}"),
+                {"tools.yaml": text or "limits: {turn: {whole: true}}\n", **({"r.csv": csv} if csv else {})},
+            )
             for n, (text, csv) in enumerate(texts)
         ]
         for count in range(1, len(places)):

@@ -92,7 +92,7 @@ TIGHTENED: dict[str, tuple[Files, Callable[[Loaded], object], object]] = {
             [s.at_most for s in f.policy.tools["pay"].limits.sums],
             [(w.seconds, w.at_most) for w in f.policy.tools["pay"].limits.windows],
         ),
-        (3, 2, [Decimal(200), Decimal(90)], [(86400.0, 10), (86400.0, 4), (3600.0, 2)]),
+        (3, 2, [Decimal(90)], [(86400.0, 4), (3600.0, 2)]),
     ),
     "ceilings of the tool": (
         pay("ceilings: {arguments_bytes: 900, arguments_depth: 5}"),

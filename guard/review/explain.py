@@ -27,6 +27,7 @@ from guard.core.values import Json
 from guard.policy import Loaded
 from guard.policy.casbin_rules import CasbinAuthorizer
 from guard.policy.engine.explain import Explained
+from guard.policy.layers.authorizer import LayeredAuthorizer
 from guard.review.cases import Case
 from guard.review.cells import rule_places
 from guard.review.matrix import conditions
@@ -136,7 +137,7 @@ def _authorized(loaded: Loaded, session: Session, tool: str, final: Mapping[str,
     """What Casbin says, whether or not the call got as far: for final arguments where there are any."""
     authorizer = loaded.policy.authorizer
     scope = None if final is None else {"arguments": final, "session": session.facts(), "resource": {}, "resolved": {}}
-    if isinstance(authorizer, CasbinAuthorizer):
+    if isinstance(authorizer, CasbinAuthorizer | LayeredAuthorizer):
         return authorizer.explain(session, tool, "call", scope)
     return Explained(verdict=authorizer.decide(session, tool, "call", scope))
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from guard.core.values import canonical, is_number
 from guard.policy import language
-from guard.policy.layers.both import Both, at, parts, seconds, together
+from guard.policy.layers.both import Both, at, listed, parts, seconds, together
 from guard.policy.problems import Problems
 from guard.policy.source import Item
 
@@ -26,9 +26,18 @@ class Bound:
 
 
 def tool_limits(both: Both) -> Item:
-    """Further limits; of two on one budget the tighter counts."""
+    """Further limits; of two on one budget the tighter counts, so that a wider one that never matters any more is left out."""
     compare(both, _bounds(both.wide), _bounds(both.narrow))
-    return together(both.wide, both.narrow)
+    tighter = {bound.subject for bound in _bounds(both.narrow)}
+    left = [one for one in parts(both.wide) if not _replaced(one, tighter)]
+    return together(listed(both.wide, left) if both.wide and left else None, both.narrow)
+
+
+def _replaced(one: Item, tighter: set[str]) -> bool:
+    """Whether each number of a wider entry has a tighter one on the same budget; one that is not was reported."""
+    found = list(_bounds(one))
+    numbers = {"calls", "equal", "sum"} & one.fields.keys()
+    return len(found) == len(numbers) > 0 and all(bound.subject in tighter for bound in found)
 
 
 def compare(both: Both, wide: Iterator[Bound], narrow: Iterator[Bound]) -> None:
@@ -73,9 +82,8 @@ def _window(fields: Mapping[str, Item]) -> tuple[str, ...] | None:
 
 
 def _plain(item: Item | None) -> str:
-    return canonical(
-        sorted(canonical(one.value) for one in parts(item)) if item is not None and item.value != "principal" else ["principal"]
-    )
+    """What must be equal, in its order: another order is another budget."""
+    return canonical([one.value for one in parts(item)])
 
 
 # -- the policy's own limits -----------------------------------------------------------------------------------------
@@ -86,10 +94,12 @@ def whole_limits(wide: Item, narrow: Item, problems: Problems) -> Item:
     known = dict(wide.fields)
     for table, item in narrow.fields.items():
         first = known.get(table)
+        both = _both(f"limits.{table}", first or item, item, problems)
         if first is None:
             known[table] = item
+        elif item.value is None:
+            both.loosens("nothing takes back what stands", "leave it out")
         elif table == "windows":
-            both = _both(f"limits.{table}", first, item, problems)
             compare(both, _windows(first), _windows(item))
             known[table] = together(first, item)
         else:
