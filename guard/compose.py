@@ -56,6 +56,16 @@ def _cases(loaded: Loaded, files: Sequence[File]) -> Sequence[Problem]:
     return verify(loaded, files)
 
 
+def _wider_cases(loaded: Loaded, reading: Reading) -> Sequence[Problem]:
+    """Play the cases of wider layers: nothing may be decided looser than they say."""
+    files = [layer.cases for layer in reading.layers[:-1] if layer.cases]
+    if not files:
+        return ()
+    from guard.review.suite import looser  # noqa: PLC0415 - only where there are cases
+
+    return [problem for one in files for problem in looser(loaded, one)]
+
+
 VERIFY: tuple[Verify, ...] = (_cases,)
 
 
@@ -213,6 +223,7 @@ class Plan:
         problems = self._misfits(loaded.names)
         for verify in (VERIFY if self.verify is None else self.verify) if not problems else ():
             problems += verify(loaded, reading.cases)
+        problems += _wider_cases(loaded, reading) if not problems else ()
         if problems:
             raise PolicyError(problems, loaded.warnings)
         tools = {name: self.tools[registered] for name, registered in loaded.names.items()}
