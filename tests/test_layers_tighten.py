@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from layers_kit import Files, folders, loaded, look, org, pay
 
+from guard import PolicyError
 from guard.core.model import Session
 from guard.core.ports import Policy
 from guard.policy import Loaded
@@ -232,3 +233,50 @@ def test_what_a_wider_layer_lets_nobody_call_nobody_may_call(tmp_path: Path) -> 
 
     assert not _may(found, STAFF, "extra")
     assert any(one.code == "tool-nobody" and "org names it" in one.message for one in found.warnings)
+
+
+def test_alternatives_under_the_same_conditions_face_their_own(tmp_path: Path) -> None:
+    """Small sums stay with the requester, and large ones get fewer people: nobody new decides in any case."""
+    wide = org()["tools.yaml"].replace(
+        "approve: {by: [lead, boss], expires: 2h, show: [order_id, amount]}",
+        "approve: [{when: {amount: {maximum: 9}}, by: self}, {by: [lead, boss], expires: 3h}]",
+    )
+    text = pay("approve: [{when: {amount: {maximum: 9}}, by: self, expires: 1h}, {by: boss}]")
+    found = loaded(folders(tmp_path, {**org(), "tools.yaml": wide}, text)).policy.tools["pay"].approval
+
+    assert [(one.by, one.self_, one.expires) for one in found] == [((), True, 3600.0), (("boss",), False, 10800.0)]
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow"),
+    [
+        ("[{when: W, by: never}, {by: self}]", "[{when: W, by: friend}, {by: self}]"),
+        ("[{when: W, by: [lead, self]}, {by: boss}]", "[{when: W, by: self}, {by: boss}]"),
+    ],
+)
+def test_somebody_new_in_an_uncertain_case_is_a_mistake(tmp_path: Path, wide: str, narrow: str) -> None:
+    """Where it is uncertain whether the first condition holds, the strictest alternative counts, and that may be another one now."""
+    when = "{amount: {maximum: 9}}"
+    text = (
+        "tools:\n  pay: {kind: action, allow: [staff], schema: {properties: {amount: {type: number}}}, approve: " + wide + "}\n"
+    )
+    places = folders(tmp_path, text.replace("W", when), pay(f"approve: {narrow}".replace("W", when)))
+
+    with pytest.raises(PolicyError, match="decides where"):
+        loaded(places)
+
+
+def test_a_compensation_of_a_wider_folder_must_be_registered(tmp_path: Path) -> None:
+    """A tool that only wider folders name may be missing, unless another one needs it."""
+    wide = "tools:\n  extra: {kind: action, allow: [staff], approve: never, effect: {compensate: undo}}\n"
+    wide += "  undo: {kind: action, allow: [staff], approve: {by: [lead]}}\n"
+
+    with pytest.raises(PolicyError, match="no registered tool is called undo"):
+        loaded(folders(tmp_path, wide, "limits: {run: {calls: 1}}\n"))
+
+
+def test_a_rule_about_a_role_of_a_wider_folder_is_no_surprise(tmp_path: Path) -> None:
+    """No warning says that nothing else names the role."""
+    found = loaded(folders(tmp_path, org(), {"rules.csv": "p, staff, *, ping, call, deny\n"}))
+
+    assert [one.message for one in found.warnings if one.file == "team/rules.csv"] == []

@@ -5,7 +5,8 @@ May not decide anything. Comes after rule_files and rule_names, before load.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from guard.core.model import Session
 from guard.core.rules import Tool
@@ -19,6 +20,18 @@ from guard.policy.rule_shape import Shape
 from guard.policy.source import File, Item, is_rules
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What stands in other layers beside this folder: all tools (None: only its own entries), the roles of wider layers, and any narrower one."""
+
+    tools: frozenset[str] | None = None
+    roles: Collection[str] = ()
+    narrowest: bool = True
+
+
+ALONE = Beside()
+
+
 def book_of(
     files: Sequence[File],
     entries: Mapping[str, Item],
@@ -26,19 +39,18 @@ def book_of(
     people: Mapping[str, Session],
     shape: Shape | None,
     problems: Problems,
-    *,
-    tools: frozenset[str] | None = None,
-    narrowest: bool = True,
+    beside: Beside = ALONE,
 ) -> RuleBook:
     """The rules that the YAML means and those of the CSV files, the role graph, and every name that is certainly a role.
 
-    `voters` are the roles that may approve calls of each tool, `tools` the names that rules may speak about (None: those of `entries`).
+    `voters` are the roles that may approve calls of each tool.
     """
+    tools = frozenset(entries) if beside.tools is None else beside.tools
     written = _written(entries, voters, problems)
     rows = [file for file in files if is_rules(file.name) or file.base == ROWS]
-    book = read_rules(rows, frozenset(entries) if tools is None else tools, problems, shape, narrowest=narrowest)
+    book = read_rules(rows, tools, problems, shape, narrowest=beside.narrowest)
     roles = {rule.sub for rule in written} - {"*"}
-    warn_names(book, roles, people, problems)
+    warn_names(book, {*roles, *beside.roles}, people, problems)
     roles |= book.roles | {role for one in people.values() for role in one.roles}
     for rule in written.keys() & book.rules.keys():
         spot, first = book.rules[rule], written[rule]

@@ -27,7 +27,7 @@ from guard.policy.problems import Problems
 from guard.policy.reading import Places, Reading, read_places
 from guard.policy.registered import match
 from guard.policy.rule_files import RuleBook
-from guard.policy.ruled import Around, ruled, spared, version
+from guard.policy.ruled import Around, check_spared, ruled, spared, version
 from guard.policy.source import File, Item
 from guard.policy.tools import Declared, Entry, compile_tool
 from guard.policy.written import Written, as_written, collect, tops
@@ -162,6 +162,7 @@ def _survey(
     bounds = ceilings(tops(documents, "ceilings"), problems)
     known = {name: item for name, item in entries.items() if name in names or name not in extra}
     tools = _compile(known, entries, (declared, names, hooks), bounds, problems)
+    check_spared(entries.keys() - known.keys(), tools, entries, problems)
     places = collect(documents, "people", problems)
     people = MappingProxyType(read_people(places, problems))
     around = Around(

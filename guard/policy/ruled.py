@@ -5,7 +5,7 @@ Comes after books, publish and layers; before load.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from guard.core.model import Session
@@ -98,6 +98,14 @@ def spared(written: Written) -> frozenset[str]:
     if not written.layers:
         return frozenset()
     return frozenset(name for layer in written.layers[:-1] for name in entries_of(layer)) - entries_of(written.layers[-1]).keys()
+
+
+def check_spared(absent: Collection[str], tools: Mapping[str, Tool], entries: Mapping[str, Item], problems: Problems) -> None:
+    """A compensation that the program does not have cannot be offered."""
+    for name, tool in tools.items():
+        if tool.compensation in absent:
+            spot = entries[name].at(["effect"])
+            problems.error(spot, f"compensate: no registered tool is called {tool.compensation}", "register it")
 
 
 def version(around: Around) -> str:

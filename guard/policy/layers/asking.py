@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from guard.core.rules import ApprovalRule
 from guard.core.values import canonical
@@ -16,6 +17,7 @@ from guard.policy.approvals import NEVER, SELF
 from guard.policy.layers.both import Both, listed, mapping, seconds, words
 from guard.policy.source import Item
 
+_MOST = 10  # alternatives whose cases are gone through one by one
 _SAME = "name only roles that stand there, or the same alternatives under the same when"
 
 
@@ -78,9 +80,24 @@ def roles(item: Item | None) -> tuple[str, ...]:
 
 
 def _facing(wide: Sequence[_Asked], narrow: Sequence[_Asked]) -> list[Sequence[_Asked]]:
-    """For each narrower alternative, the wider ones that it may stand for: its own where the conditions are the same, else all."""
-    aligned = [one.when for one in wide] == [one.when for one in narrow]
-    return [[one] if aligned else wide for one in wide] if aligned else [wide for _ in narrow]
+    """For each narrower alternative, the wider ones that it may stand for: all, or where the conditions are the same those of the same calls.
+
+    Which of several alternatives a call meets may be uncertain; then the strictest counts, on either side: every such case is gone through.
+    """
+    if [one.when for one in wide] != [one.when for one in narrow] or len(wide) > _MOST:
+        return [wide for _ in narrow]
+    pairs: set[tuple[int, int]] = set()
+    for last in range(len(wide)):
+        for count in range(last + 1):
+            for before in combinations(range(last), count):
+                met = (*before, last)
+                pairs.add((_strictest(narrow, met), _strictest(wide, met)))
+    return [[other for at, other in enumerate(wide) if (own, at) in pairs] for own in range(len(narrow))]
+
+
+def _strictest(asked: Sequence[_Asked], met: Sequence[int]) -> int:
+    """Which alternative counts, as the authorizing room chooses: somebody else before the requester before nobody, the first of equals."""
+    return max(met, key=lambda at: 2 if asked[at].who - {SELF} else len(asked[at].who))
 
 
 def _tightened(both: Both, one: _Asked, among: Sequence[_Asked]) -> Item:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from guard.core.model import Session
-from guard.policy.books import book_of
+from guard.policy.books import Beside, book_of
 from guard.policy.layers.asking import roles
 from guard.policy.layers.authorizer import Layer
 from guard.policy.layers.both import at
@@ -44,7 +44,7 @@ def layers_of(
         shape = shape_of(files, problems)
         own = entries_of(one)
         voters = {name: roles(item.fields.get("approve")) for name, item in own.items()}
-        book = book_of(files, own, voters, people, shape, problems, tools=names, narrowest=narrowest)
+        book = book_of(files, own, voters, people, shape, problems, Beside(tools=names, roles=wider.roles, narrowest=narrowest))
         _check_grants(book, wider, problems)
         wider = _joined(wider, book)
         first = {name for name, item in own.items() if "kind" in item.fields} - defined
