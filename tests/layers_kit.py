@@ -56,7 +56,7 @@ prices:
 people:
   root: {principal: E1, roles: [lead]}
 """
-RULES = """p, role:trainee, *, pay, call, deny
+LINES = """p, role:trainee, *, pay, call, deny
 g, E7, lead, default
 g, senior, lead, default
 """
@@ -89,7 +89,7 @@ def loaded(places: Sequence[Path], declared: Any = DECLARED) -> Loaded:
 
 def org() -> dict[str, str]:
     """The organisation's folder."""
-    return {"tools.yaml": ORG, "rules.csv": RULES}
+    return {"tools.yaml": ORG, "rules.csv": LINES}
 
 
 def line(marker: str, text: str = ORG) -> int:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from layers_kit import RULES, Files, folders, line, loaded, look, org, pay
+from layers_kit import LINES, Files, folders, line, loaded, look, org, pay
 
 from guard.errors import PolicyError, Problem
+from guard.policy.language import KEYS
+from guard.policy.layers.asking import COMPARED
+from guard.policy.layers.keys import RULES
+from guard.policy.layers.merge import MERGED
 
 # a name for the row → what the narrower folder writes, and what stands in the wider folder's line that the problem names
 LOOSENED: dict[str, tuple[Files, str]] = {
@@ -177,7 +181,7 @@ def test_a_wider_matcher_may_not_read_what_a_narrower_folder_makes_known(tmp_pat
 
 def test_all_problems_of_all_layers_are_told_at_once(tmp_path: Path) -> None:
     """Mistakes in each folder, and between them, come in one error, each with its folder."""
-    broken = {"tools.yaml": ORG_BROKEN, "rules.csv": RULES}
+    broken = {"tools.yaml": ORG_BROKEN, "rules.csv": LINES}
     found = _problems(tmp_path, broken, pay("timeout: 30s"), pay("kind: reed"))
 
     assert {one.file for one in found} >= {"org/tools.yaml", "team/tools.yaml", "app/tools.yaml"}
@@ -192,3 +196,24 @@ def test_the_same_folder_twice_is_a_mistake(tmp_path: Path) -> None:
 
     with pytest.raises(PolicyError, match="named twice"):
         loaded([place, tmp_path / "." / "org"])
+
+
+def test_every_key_of_the_language_was_thought_of() -> None:
+    """A key that is new here must be the same in all layers, or stand in the widest only, until somebody writes how it tightens."""
+    assert set(RULES) == set(KEYS["tool"])
+    assert set(MERGED) == set(KEYS["file"])
+    assert set(COMPARED) == set(KEYS["approval"])
+    assert set(KEYS["result"]) == {"keep", "empty", "max_bytes"}
+    assert set(KEYS["binding"]) == {"from", "strict"}
+    assert set(KEYS["limits"]) == {"turn", "run", "conversation", "windows"}
+
+
+def test_a_request_behind_a_tool_is_said_in_one_folder(tmp_path: Path) -> None:
+    """A narrower folder can neither send a wider one's tool elsewhere nor put a request in the place of its function."""
+    sent = "tools:\n  extra: {kind: read, allow: [staff], schema: {type: object, properties: {}}, http: {url: 'https://a.example/x'}}\n"
+    other = "tools:\n  extra: {http: {url: 'https://b.example/x'}}\n"
+    found = _problems(tmp_path / "a", sent, other)
+
+    assert "extra.http: it is not what stands at org/tools.yaml:2" in found[0].message
+    assert any("look.http" in one.message for one in _problems(tmp_path / "b", org(), look("http: {url: 'https://b.example/x'}")))
+    assert loaded(folders(tmp_path / "c", sent, "limits: {run: {calls: 1}}\n"), ()).policy.tools["extra"].endpoint is not None

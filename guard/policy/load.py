@@ -157,7 +157,7 @@ def _survey(
 ) -> Survey:
     documents = written.documents
     entries = collect(documents, "tools", problems)
-    extra = spared(written)
+    extra = {name for name in spared(written) if "http" not in entries[name].fields}
     names, unlisted = match(entries, declared, problems, extra)
     bounds = ceilings(tops(documents, "ceilings"), problems)
     known = {name: item for name, item in entries.items() if name in names or name not in extra}

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from guard.core.rules import ApprovalRule
-from guard.core.values import canonical
+from guard.core.values import canonical, equal
 from guard.policy import language
 from guard.policy.approvals import NEVER, SELF
 from guard.policy.layers.both import Both, listed, mapping, seconds, words
 from guard.policy.source import Item
 
+COMPARED = frozenset({"by", "when", "expires", "show"})
 _MOST = 10  # alternatives whose cases are gone through one by one
 _SAME = "name only roles that stand there, or the same alternatives under the same when"
 
@@ -108,10 +109,22 @@ def _tightened(both: Both, one: _Asked, among: Sequence[_Asked]) -> Item:
         elif not one.who <= other.who:
             both.loosens(f"{one.told} decides where {other.told} does", _SAME, wide=other.item, narrow=one.item)
     fields = dict(one.item.fields)
+    for other in asking if one.who else ():
+        _carry(both, other, one, fields)
     if one.who and asking:
         _shorten(both, asking, fields)
         _show(both, asking, fields)
     return mapping(one.item, fields) if fields else one.item
+
+
+def _carry(both: Both, other: _Asked, one: _Asked, fields: dict[str, Item]) -> None:
+    """What else a wider alternative demands stays as it is."""
+    for key in (other.item.fields.keys() | one.item.fields.keys()) - COMPARED:
+        first, own = other.item.fields.get(key), one.item.fields.get(key)
+        if first is not None and own is None:
+            fields[key] = first
+        elif first is None or own is None or not equal(first.value, own.value):
+            both.loosens(f"{key} is not what stands", "leave it out, or write the same", wide=first or other.item, narrow=own)
 
 
 def _shorten(both: Both, asking: Sequence[_Asked], fields: dict[str, Item]) -> None:

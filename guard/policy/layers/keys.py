@@ -59,6 +59,8 @@ def bind(both: Both) -> Item:
         wide_source, wide_strict = _binding(first)
         if source != wide_source:
             both.loosens(f"{name} comes from {wide_source}", "leave it out here: a field has one source", wide=first, narrow=item)
+        elif first.fields.keys() | item.fields.keys() > {"from", "strict"} and not equal(first.value, item.value):
+            both.loosens(f"{name} is not what stands", _OUT, wide=first, narrow=item)
         elif wide_strict and not strict:
             both.loosens(f"{name} is strict", f"leave it out, or write {{from: {source}, strict: true}}", wide=first, narrow=item)
         else:
@@ -119,8 +121,8 @@ def result(both: Both) -> Item:
             _check_keep(both, first, item)
         elif key == "max_bytes":
             _check_bytes(both, first, item)
-        elif key == "empty" and first is not None and not equal(first.value, item.value):
-            both.loosens("empty is not what stands", _OUT, wide=first, narrow=item)
+        elif not (key == "empty" and first is None) and not (first and equal(first.value, item.value)):
+            both.loosens(f"{key} is not what stands", _OUT, wide=first, narrow=item)
         known[key] = item
     return mapping(both.wide or both.narrow, known) if both.narrow.fields else both.narrow
 
@@ -187,5 +189,11 @@ RULES: Mapping[str, Callable[[Both], Item]] = {
     "ceilings": ceilings,
     "approve": approve,
     "result": result,
+    "http": once,
 }
 """Every key of a tool: how a wider and a narrower layer meet under it. A test holds it to the language."""
+
+
+def meet(key: str, both: Both) -> Item:
+    """What holds under one key; one that has no rule cannot be compared."""
+    return RULES.get(key, once)(both)

@@ -13,14 +13,15 @@ from guard.core.values import equal
 from guard.policy import language
 from guard.policy.ceilings import SECONDS, bounded
 from guard.policy.layers.both import Both, Ceiling, at, mapping, seconds
-from guard.policy.layers.keys import RULES
+from guard.policy.layers.keys import meet
 from guard.policy.layers.numbers import prices, whole_limits
 from guard.policy.problems import Problems, squash
 from guard.policy.reading import Reading
 from guard.policy.source import Item
 from guard.policy.written import Written, as_written, collect, tops
 
-_TOP = Item("", None)
+MERGED = ("tools", "limits", "ceilings", "prices", "people", "layers")
+"""The top-level keys that are compared. Any other one is the widest layer's alone."""
 
 
 @dataclass(slots=True)
@@ -34,6 +35,7 @@ class _Whole:
     prices: dict[str, Item] = field(default_factory=dict)
     people: Item | None = None
     closed: Item | None = None
+    others: list[tuple[str, Item]] = field(default_factory=list)
     first: bool = True
 
 
@@ -44,7 +46,8 @@ def layered(reading: Reading, problems: Problems) -> Written:
     for layer in layers:
         _take(whole, layer.documents)
         whole.first = False
-    return Written(place=reading.place, files=reading.files, documents=(_document(whole, layers),), layers=layers)
+    others = (mapping(item, {key: item}) for key, item in whole.others)
+    return Written(place=reading.place, files=reading.files, documents=(_document(whole, layers), *others), layers=layers)
 
 
 def _document(whole: _Whole, layers: Sequence[Written]) -> Item:
@@ -73,6 +76,7 @@ def _take(whole: _Whole, documents: Sequence[Item]) -> None:
     _counts(whole, documents)
     _people(whole, documents)
     _close(whole, documents)
+    _carry(whole, documents)
 
 
 def _tool(name: str, wide: Item, narrow: Item, ceilings: Ceiling, problems: Problems) -> Item:
@@ -92,7 +96,7 @@ def _tool(name: str, wide: Item, narrow: Item, ceilings: Ceiling, problems: Prob
         if item.value is None and both.wide is not None:
             both.loosens("nothing takes back what stands", "leave it out")
         else:
-            fields[key] = RULES[key](both)
+            fields[key] = meet(key, both)
     return mapping(wide, fields)
 
 
@@ -111,10 +115,9 @@ def _introduce(whole: _Whole, name: str, item: Item, ceilings: Ceiling) -> None:
     for other, first in whole.tools.items():
         if squash(other) == squash(name):
             problems.error(item, f"{name} is {other} at {at(first)} in another spelling", f"write {other}", code="layer-loosens")
-    spot = _TOP if whole.first else item
     for key, inner in _bounded(item):
         most, value = ceilings.get(key), bounded(inner, key, Problems(), "")
-        if spot is item and most is not None and value is not None and value > most:
+        if not whole.first and most is not None and value is not None and value > most:
             wide = whole.ceilings.get(key, item)
             message = f"{name}: {inner.value} is more than the ceiling of {int(most)} at {at(wide)}"
             problems.error(inner, message, f"write at most {int(most)}", code="layer-loosens")
@@ -238,3 +241,15 @@ def _close(whole: _Whole, documents: Sequence[Item]) -> None:
         closed = language.flag(fields.get("closed"), whole.problems, "layers.closed")
         if closed and whole.closed is None:
             whole.closed = fields["closed"]
+
+
+def _carry(whole: _Whole, documents: Sequence[Item]) -> None:
+    """What nobody can compare is said by the widest layer; another one may only say the same."""
+    for key in language.KEYS["file"]:
+        for item in tops(documents, key) if key not in MERGED else ():
+            same = [other for name, other in whole.others if name == key]
+            if whole.first:
+                whole.others.append((key, item))
+            elif not any(equal(item.value, other.value) for other in same):
+                where = f"at {at(same[0])}" if same else "in the widest layer"
+                whole.problems.error(item, f"{key}: it can only be said {where}", "write it there", code="layer-loosens")
