@@ -61,6 +61,7 @@ LOOSENED: dict[str, tuple[Files, str]] = {
     "approve: one more role": (pay("approve: {by: [lead, boss, friend]}"), "approve:"),
     "approve: the requester": (pay("approve: {by: self}"), "approve:"),
     "approve: the requester too": (pay("approve: {by: [lead, self]}"), "approve:"),
+    "approve: a role called self": (pay("approve: {by: ['role:self']}"), "approve:"),
     "approve: small sums by nobody": (pay("approve: [{when: {amount: {maximum: 5}}, by: never}, {by: [lead]}]"), "approve:"),
     "approve: small sums by never": (pay("approve: [{when: {amount: {maximum: 5}}, by: self}, {by: [lead]}]"), "approve:"),
     "approve: more time": (pay("approve: {by: [lead], expires: 3h}"), "approve:"),
@@ -214,6 +215,14 @@ def test_a_request_behind_a_tool_is_said_in_one_folder(tmp_path: Path) -> None:
     other = "tools:\n  extra: {http: {url: 'https://b.example/x'}}\n"
     found = _problems(tmp_path / "a", sent, other)
 
-    assert "extra.http: it is not what stands at org/tools.yaml:2" in found[0].message
+    assert any("extra.http: it is not what stands at org/tools.yaml:2" in one.message for one in found)
     assert any("look.http" in one.message for one in _problems(tmp_path / "b", org(), look("http: {url: 'https://b.example/x'}")))
     assert loaded(folders(tmp_path / "c", sent, "limits: {run: {calls: 1}}\n"), ()).policy.tools["extra"].endpoint is not None
+
+
+def test_a_role_called_self_is_not_the_requester(tmp_path: Path) -> None:
+    """Where a wider folder asks the requester, no role of that name decides."""
+    wide = org()["tools.yaml"].replace("approve: {by: [lead, boss]", "approve: {by: [self]")
+    found = _problems(tmp_path, {"tools.yaml": wide}, pay("approve: {by: ['role:self']}"))
+
+    assert any("role:self decides where self does" in one.message for one in found)

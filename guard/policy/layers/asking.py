@@ -15,6 +15,7 @@ from guard.core.values import canonical, equal
 from guard.policy import language
 from guard.policy.approvals import NEVER, SELF
 from guard.policy.layers.both import Both, listed, mapping, seconds, words
+from guard.policy.rule_files import ROLE
 from guard.policy.source import Item
 
 COMPARED = frozenset({"by", "when", "expires", "show"})
@@ -69,14 +70,15 @@ def alternatives(item: Item | None) -> list[_Asked] | None:
 
 
 def deciders(one: Item) -> frozenset[str]:
-    """Who may decide by one alternative: roles without `role:`, and `self`."""
+    """Who may decide by one alternative: roles without `role:`, and `self`. A role of that name keeps its mark."""
     named = [] if one.value == NEVER else words(one.fields.get("by"))
-    return frozenset(name.removeprefix("role:") for name in named if name != NEVER)
+    plain = {name: name.removeprefix(ROLE) for name in named if name != NEVER}
+    return frozenset(name if short in {SELF, NEVER} else short for name, short in plain.items())
 
 
 def roles(item: Item | None) -> tuple[str, ...]:
     """Every role that may decide about some call."""
-    found = [name for one in alternatives(item) or () for name in sorted(one.who) if name != SELF]
+    found = [name.removeprefix(ROLE) for one in alternatives(item) or () for name in sorted(one.who) if name != SELF]
     return tuple(dict.fromkeys(found))
 
 
