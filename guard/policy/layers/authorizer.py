@@ -46,15 +46,21 @@ class LayeredAuthorizer:
 
     def decide(self, session: Session, tool: str, act: str, scope: Mapping[str, Json] | None = None) -> Verdict:
         """Judge `act` on `tool`. Where nobody allows it although nobody denies it, `rules` name the layers that do not."""
-        asked = [(layer, layer.judge.decide(session, tool, act, scope)) for layer in self.layers]
-        denies = [verdict for _, verdict in asked if verdict.denied]
-        if denies:
-            return Verdict(allowed=False, denied=True, rules=_rules(denies))
-        speaking = [(layer, verdict) for layer, verdict in asked if layer.speaks(tool, act)]
-        silent = [layer.name for layer, verdict in speaking if not verdict.allowed]
-        if silent or not speaking:
-            return Verdict(allowed=False, rules=tuple(f"layer {name}: no rule allows it" for name in silent))
-        return Verdict(allowed=True, rules=_rules([verdict for _, verdict in speaking]))
+        rules: list[str] = []
+        silent: list[str] = []
+        spoken = denied = False
+        for layer in self.layers:
+            verdict = layer.judge.decide(session, tool, act, scope)
+            if verdict.denied:
+                rules = [*(rules if denied else ()), *verdict.rules]
+                denied = True
+            elif not denied and layer.speaks(tool, act):
+                spoken = True
+                rules += verdict.rules
+                silent += () if verdict.allowed else (f"layer {layer.name}: no rule allows it",)
+        if denied or silent or not spoken:
+            return Verdict(allowed=False, denied=denied, rules=tuple(dict.fromkeys(rules if denied else silent)))
+        return Verdict(allowed=True, rules=tuple(dict.fromkeys(rules)))
 
     def explain(self, session: Session, tool: str, act: str, scope: Mapping[str, Json] | None = None) -> Explained:
         """The verdict with the rules of every layer about this tool and act, and the ways to the session's roles."""
@@ -70,7 +76,3 @@ class LayeredAuthorizer:
     def roles(self, session: Session) -> frozenset[str]:
         """Every role that the session holds: its own and those that the rules of some layer derive."""
         return frozenset(role for layer in self.layers for role in layer.judge.roles(session))
-
-
-def _rules(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(rule for verdict in verdicts for rule in verdict.rules))
