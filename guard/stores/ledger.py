@@ -29,9 +29,10 @@ from guard.core.ports import (
 )
 from guard.errors import ApprovalError, StoreError
 from guard.stores import approvals, budgets, claims, doubts, turns
+from guard.stores.backend import Backend
 from guard.stores.executors import me
 from guard.stores.owners import home_of, own, visible
-from guard.stores.tables import Backend, Tables, Wanted
+from guard.stores.tables import Tables, Wanted
 from guard.stores.watermark import older
 
 

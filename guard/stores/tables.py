@@ -1,12 +1,12 @@
 """Tables: what the shared store logic needs from a place that keeps data, inside one transaction.
 
-A new store implements `Tables` and `Backend` and nothing else: who may, when and how often is decided once, in `ledger`, `turns`, `budgets`, `approvals`
+A new store implements `Tables` and `Backend` (in `backend`) and nothing else: who may, when and how often is decided once, in `ledger`, `turns`, `budgets`, `approvals`
 and `claims`. No rule lives here. Comes after the ports and before every implementation (`memory`, `sqlite`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Underflow
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -271,29 +271,3 @@ class Tables(Protocol):
 
     def audit(self, chain: int, after: int, limit: int | None) -> tuple[Sealed, ...]:
         """Records of one chain in order of seq."""
-
-
-class Backend(Protocol):
-    """One place that keeps data, and how a transaction on it begins."""
-
-    blocking: bool  # whether calls may wait for a disk or network
-    secret: bytes  # 32 random bytes, made with the tables
-    older: bool  # whether it was found to be older than what was written to it: a backup was put back
-
-    def read(self, work: Callable[[Tables], T]) -> T:
-        """What `work` gives, in a transaction that only reads."""
-
-    def write(self, work: Callable[[Tables], T]) -> T:
-        """What `work` gives, in a transaction that may write: durable when it returns, undone when it ends by any exception."""
-
-    def clock(self) -> float:
-        """Seconds since the epoch."""
-
-    def wait(self, seconds: float) -> None:
-        """Come back when something may have been approved somewhere, or after so many seconds."""
-
-    def accept(self) -> None:
-        """Take what the tables hold for the truth from here on, although it is older than what was written."""
-
-    def close(self) -> None:
-        """Give back what is held open."""
