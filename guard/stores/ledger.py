@@ -32,6 +32,7 @@ from guard.stores import approvals, budgets, claims, doubts, turns
 from guard.stores.backend import Backend
 from guard.stores.executors import me
 from guard.stores.owners import home_of, own, visible
+from guard.stores.plain import is_plain
 from guard.stores.tables import Tables, Wanted
 from guard.stores.watermark import older
 
@@ -100,6 +101,9 @@ class LedgerStore:
     def _claim(self, tables: Tables, command: Claim) -> ClaimAnswer:
         if self._tables.older:
             raise older()
+        won = tables.take(command, self._epoch) if is_plain(command) else None
+        if won is not None:
+            return won
         tables.foresee((command.row,), claim=True)
         if tables.epoch() != self._epoch:
             raise StoreError("a backup was put back since the store was opened; open it again", code="restored")

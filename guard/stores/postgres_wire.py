@@ -139,14 +139,22 @@ class Wire:
         self.stamps = Stamps()
         self.fresh = False  # whether nothing was answered on it since it was handed out once more
         self.ending = False  # a COMMIT was sent whose answer has not come
+        self._opening = ""  # what begins the transaction, until its first statement
         self._conn = connection.pgconn
         self._patience = patience
         self._prepared: set[bytes] = set()
         self._pending: list[Reply | bytes] = []  # replies, and names of statements being prepared
         self._conn.enter_pipeline_mode()
 
+    def begin(self, text: str) -> None:
+        """Begin a transaction with the next statement, by this one."""
+        self._opening = text
+
     def execute(self, text: str, values: Sequence[Any] = ()) -> Reply:
         """Queue a statement."""
+        if self._opening:
+            opening, self._opening = self._opening, ""
+            self.execute(opening)
         name, numbered = _statement(text)
         given = [_given(value) for value in values]
         try:
@@ -182,6 +190,15 @@ class Wire:
         if failed is not None:
             raise failed
 
+    def alone(self, text: str, values: Sequence[Any]) -> Reply:
+        """A statement that is a transaction by itself instead of the one that was to begin; durable when this returns. Raises as `commit` does."""
+        self._opening = ""
+        self.ending = True
+        reply = self.execute(text, values)
+        self.settle()
+        self.ending = False
+        return reply
+
     def commit(self) -> None:
         """End the transaction for good. Raises FailedError; when the connection was lost, nobody knows."""
         self.ending = True
@@ -193,6 +210,7 @@ class Wire:
 
     def rollback(self) -> bool:
         """Undo the transaction; False where the connection is of no more use."""
+        self._opening, self.ending = "", False
         try:
             self.execute("ROLLBACK")
             self.settle()

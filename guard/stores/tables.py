@@ -12,7 +12,7 @@ from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Under
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from guard.core.model import Approval, ConversationRef
-from guard.core.ports import CallRow, Charge, Event, Sealed
+from guard.core.ports import CallRow, Charge, Claim, Event, Sealed, Won
 
 T = TypeVar("T")
 Home: TypeAlias = tuple[str, str]
@@ -175,6 +175,9 @@ class Tables(Protocol):
 
     def claim(self, row: CallRow, approval: str | None) -> bool:
         """Take the call: an insert with a unique key. False when it was taken before, or its approval spent."""
+
+    def take(self, command: Claim, epoch: int) -> Won | None:
+        """Take a plain call at once, if nothing at all is known of it in this epoch; else do nothing and give None: see `plain`."""
 
     def renew(self, home: Home, place: Place, mine: tuple[int, str], until: float) -> bool:
         """Give a started call, taken as this attempt by this executor, a new end of its lease; False where it is not so."""
