@@ -140,6 +140,8 @@ def claim(tables: Tables, command: Claim) -> ClaimAnswer:
     row = command.row
     home, place = own(tables, row.key.ref), (row.key.turn, row.key.position)
     known = _same_key(tables, home, place, row) or _same_content(tables, home, row)
+    if isinstance(known, InDoubt) and _is_this(known.row, row):
+        return Won(at=known.row.at, attempt=known.row.attempt, idem=known.row.idem, lease=command.lease)
     if isinstance(known, InDoubt) and command.again and may_be_taken_again(known.row, row, tables.now):
         return _retake(tables, command, known.row)
     if known is not None:
@@ -152,6 +154,11 @@ def claim(tables: Tables, command: Claim) -> ClaimAnswer:
     if spent is not None:
         tables.close_asked(spent)
     return _take(tables, command, None)
+
+
+def _is_this(old: CallRow, new: CallRow) -> bool:
+    """Whether the call was taken by this very claim, made once more since its answer was lost: by the sign, which no other claim has."""
+    return bool(new.executor) and old.status == "started" and old.executor == me(new.executor)
 
 
 def _retake(tables: Tables, command: Claim, before: CallRow) -> ClaimAnswer:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from secrets import token_bytes
 
 from guard.core.model import ConversationRef
-from guard.core.ports import CallRow, Claim, Event, Sealed, Won
+from guard.core.ports import CallRow, Event, Sealed, Won
 from guard.stores.chain import GENESIS, write
 from guard.stores.claims import FINISHED, LEDGER
 from guard.stores.gate import Gate
@@ -21,7 +21,7 @@ from guard.stores.ledger import LedgerStore
 from guard.stores.memory_budgets import MemoryBudgets
 from guard.stores.memory_doubts import Room
 from guard.stores.stamp import Stamps
-from guard.stores.tables import Home, Mark, Place, T, Tables, Talk
+from guard.stores.tables import Home, Mark, Place, Plain, T, Tables, Talk
 
 
 class MemoryTables(MemoryBudgets):
@@ -187,7 +187,7 @@ class MemoryTables(MemoryBudgets):
         for index in _indexes(row):
             self._undo.insert(room.by_mark.setdefault(index, []), place)
 
-    def take(self, command: Claim, epoch: int) -> Won | None:  # noqa: ARG002 - here nothing is quicker than the rules
+    def take(self, given: Plain) -> Won | None:  # noqa: ARG002 - here nothing is quicker than the rules
         """The rules are asked."""
         return None
 

@@ -9,23 +9,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from guard.core.ports import Claim, Won
+from guard.core.ports import Claim
 from guard.stores import rows
 from guard.stores.executors import me
 from guard.stores.sql_approvals import name_of
+from guard.stores.tables import Plain
 
 
-def is_plain(command: Claim) -> bool:
-    """Whether it is a first claim that spends nothing; all that may stand in its way then is what the tables hold."""
+def plain(command: Claim, epoch: int) -> Plain | None:
+    """The claim written out, where it is a first one that spends nothing; all that may stand in its way then is what the tables hold."""
     row = command.row
-    return command.approval is None and not command.again and row.outcome is None
+    if command.approval is not None or command.again or row.outcome is not None:
+        return None
+    event = command.event(1) if callable(command.event) else command.event
+    return Plain(_columns(command, epoch), event, row.idem, command.lease)
 
 
-def columns(command: Claim, epoch: int) -> tuple[Any, ...]:
-    """What both databases are given: what they look for, then what they write; the columns of `calls` in their order.
-
-    Its time, its run and the end of its lease are the database's to say.
-    """
+def _columns(command: Claim, epoch: int) -> tuple[Any, ...]:
     row, key = command.row, command.row.key
     name = name_of((key.ref.tenant, key.ref.conversation))
     return (
@@ -53,8 +53,3 @@ def columns(command: Claim, epoch: int) -> tuple[Any, ...]:
         f"call:{name}:{key.turn}:{key.position}",
         rows.call_payload(row),
     )
-
-
-def won(command: Claim, at: float) -> Won:
-    """The answer to a call that was taken."""
-    return Won(at=at, attempt=1, idem=command.row.idem, lease=command.lease)

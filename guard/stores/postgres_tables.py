@@ -12,14 +12,14 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from guard.core.model import Approval, ConversationRef
-from guard.core.ports import CallRow, Claim, Event, Won
+from guard.core.ports import CallRow, Event, Won
 from guard.errors import StoreError
 from guard.stores import postgres_sql, postgres_take, rows, sql
 from guard.stores.postgres_chains import seal
 from guard.stores.postgres_wire import Reply, Wire
 from guard.stores.sql_approvals import given, name_of
 from guard.stores.sql_tables import SqlTables
-from guard.stores.tables import ZERO, Asked, Budget, Home, Place, Talk, Wanted
+from guard.stores.tables import ZERO, Asked, Budget, Home, Place, Plain, Talk, Wanted
 
 Part: TypeAlias = tuple[Reply, int, int | None]
 """Some columns of the one row of a reply."""
@@ -184,11 +184,11 @@ class Writing(Reading):
         self._forget(name_of((row.key.ref.tenant, row.key.ref.conversation)), (row.key.turn, row.key.position))
         super().put(row)
 
-    def take(self, command: Claim, epoch: int) -> Won | None:
+    def take(self, given: Plain) -> Won | None:
         """Take a plain call, which is a transaction of its own; where it cannot be taken so, this one begins for the rules."""
         if self._sure:
             return None
-        found = postgres_take.take(self.connection, command, epoch, now=self._now, about=self._about)
+        found = postgres_take.take(self.connection, given, now=self._now, about=self._about)
         if found is None:
             self.connection.begin(postgres_sql.BEGIN_WRITE)
             return None

@@ -7,27 +7,26 @@ from __future__ import annotations
 
 from typing import Final
 
-from guard.core.ports import Claim, Won
-from guard.stores import plain
+from guard.core.ports import Won
 from guard.stores.chain import around, storable
 from guard.stores.postgres_chains import chain_of
 from guard.stores.postgres_functions import TAKE
 from guard.stores.postgres_wire import Wire
+from guard.stores.tables import Plain
 from guard.stores.watermark import Head
 
 _NOW: Final = "#"  # where the time goes in front of a record: a letter that no id holds
 
 
-def take(wire: Wire, command: Claim, epoch: int, *, now: float | None, about: float) -> tuple[Won, int, Head] | None:
+def take(wire: Wire, given: Plain, *, now: float | None, about: float) -> tuple[Won, int, Head] | None:
     """Take the call and commit, or do nothing and give None. Raises as `write` of `chain` does, and FailedError.
 
     `now` is the time of the transaction where it is not the server's; `about` is what its time may be, for the record's id.
     """
-    event = command.event(1) if callable(command.event) else command.event
-    chain = chain_of(event)
-    before, behind = around(event, chain, (_NOW, wire.stamps.name(about)))
-    found = wire.alone(TAKE, (*plain.columns(command, epoch), chain, before, storable(behind), now)).first()
+    chain = chain_of(given.event)
+    before, behind = around(given.event, chain, (_NOW, wire.stamps.name(about)))
+    found = wire.alone(TAKE, (*given.columns, chain, before, storable(behind), now)).first()
     if found is None:
         return None
     at, seq, own = found
-    return plain.won(command, at), chain, (seq, own)
+    return given.won(at), chain, (seq, own)

@@ -12,7 +12,7 @@ from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Under
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from guard.core.model import Approval, ConversationRef
-from guard.core.ports import CallRow, Charge, Claim, Event, Sealed, Won
+from guard.core.ports import CallRow, Charge, Event, Sealed, Won
 
 T = TypeVar("T")
 Home: TypeAlias = tuple[str, str]
@@ -103,6 +103,24 @@ class Wanted:
     due: float | None = None  # live ones whose window ends at this time or before
 
 
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A plain claim as both databases are given it: written out by whoever wants it, before its turn comes.
+
+    `columns` are what is looked for (conversation, principal, epoch, place), then what is written: the columns of `calls` in their order. The
+    time, the run and the end of the lease are the database's to say.
+    """
+
+    columns: tuple[Any, ...]
+    event: Event
+    idem: str
+    lease: float
+
+    def won(self, at: float) -> Won:
+        """The answer, once the call was taken."""
+        return Won(at=at, attempt=1, idem=self.idem, lease=self.lease)
+
+
 class Tables(Protocol):
     """What stands in the tables, as one transaction sees and changes it."""
 
@@ -176,8 +194,8 @@ class Tables(Protocol):
     def claim(self, row: CallRow, approval: str | None) -> bool:
         """Take the call: an insert with a unique key. False when it was taken before, or its approval spent."""
 
-    def take(self, command: Claim, epoch: int) -> Won | None:
-        """Take a plain call at once, if nothing at all is known of it in this epoch; else do nothing and give None: see `plain`."""
+    def take(self, given: Plain) -> Won | None:
+        """Take a plain call at once, if nothing at all is known of it; else do nothing and give None: see `plain`."""
 
     def renew(self, home: Home, place: Place, mine: tuple[int, str], until: float) -> bool:
         """Give a started call, taken as this attempt by this executor, a new end of its lease; False where it is not so."""
