@@ -235,7 +235,7 @@ def _record(board: Board) -> p.Flow[None]:
     if not found:
         return
     board.states[:] = undecided  # somebody else was faster with one of the questions: all of them are answered now
-    board.asks.clear()
+    board.asks[:] = [ask for ask, approval in zip(asks, found, strict=True) if approval is ask.proposal]  # not opened yet
     answers = {ask.proposal.id: approval for ask, approval in zip(asks, found, strict=True)}
     for index, state in holds.items():
         if state.approval.id in answers:

@@ -46,13 +46,20 @@ def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event]) -> 
     return better
 
 
-def hold(tables: Tables, command: Record) -> tuple[Approval | None, ...] | None:
-    """Open what a person is asked and write the decisions, in one transaction; or the approvals as they stand. See Record."""
+class AnsweredError(Exception):
+    """A question was answered by something else meanwhile: nothing is written, and the decisions have to be made again. Never leaves the stores."""
+
+    def __init__(self, found: tuple[Approval | None, ...]) -> None:
+        super().__init__()
+        self.found = found
+
+
+def hold(tables: Tables, command: Record) -> None:
+    """Open what a person is asked and write the decisions, in one transaction. Raises AnsweredError, and then no question stays open. See Record."""
     found = tuple(ask(tables, asked) for asked in command.asks)
     if any(one is not asked.proposal for one, asked in zip(found, command.asks, strict=True)):
-        return found
+        raise AnsweredError(found)
     record(tables, command.rows, command.events)
-    return None
 
 
 def told(tables: Tables, keys: Mapping[CallKey, str], events: Sequence[Event]) -> None:

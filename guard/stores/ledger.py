@@ -87,7 +87,11 @@ class LedgerStore:
 
     def hold(self, command: Record) -> tuple[Approval | None, ...] | None:
         """Open approvals and write the decisions that name them, or say what answers them by now."""
-        return self._tables.write(lambda tables: claims.hold(tables, command))
+        try:
+            self._tables.write(lambda tables: claims.hold(tables, command))
+        except claims.AnsweredError as answered:
+            return answered.found
+        return None
 
     def claim(self, command: Claim) -> ClaimAnswer:
         """Take the call and spend its approval, or say who has it."""
