@@ -68,7 +68,7 @@ class Writing(Reading):
     def __init__(self, wire: Wire, now: float | None, *, about: float, sure: bool) -> None:
         super().__init__(wire, now)
         self._about = about
-        self._over = False  # whether it was committed already
+        self.over = False  # whether it was committed already
         self.approved_one = False  # whether somebody may be waiting for what was written
         self._sure = sure
         self._locked: dict[str, Reply] = {}
@@ -78,7 +78,7 @@ class Writing(Reading):
 
     def finish(self) -> None:
         """Seal the records and commit, in one round trip."""
-        if self._over:
+        if self.over:
             return
         how = self._start().first()
         if how is None or how[1] == "off":
@@ -193,7 +193,7 @@ class Writing(Reading):
             self.connection.begin(postgres_sql.BEGIN_WRITE)
             return None
         won, chain, head = found
-        self.heads, self._over = {chain: head}, True
+        self.heads, self.over = {chain: head}, True
         return won
 
     def claim(self, row: CallRow, approval: str | None) -> bool:
