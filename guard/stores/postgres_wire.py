@@ -38,19 +38,25 @@ def _statement(text: str) -> tuple[bytes, bytes]:
     return b"guard_" + hashlib.sha256(text.encode()).hexdigest()[:16].encode(), numbered.encode()
 
 
-def _given(value: Any) -> bytes | None:
-    """A value as the text that PostgreSQL reads. Raises StoreError for text that it cannot hold: libpq would cut it at a zero byte."""
-    if value.__class__ is str:
-        try:
-            text: bytes = value.encode()
-        except UnicodeEncodeError:
-            text = b"\0"
-        if b"\0" in text:
-            raise StoreError("a value cannot be stored as text")
-        return text
-    if value is None:
-        return None
-    return repr(value).encode() if isinstance(value, float) else b"%d" % value
+def _text(value: str) -> bytes:
+    """Raises StoreError for text that PostgreSQL cannot hold: libpq would cut it at a zero byte."""
+    try:
+        text = value.encode()
+    except UnicodeEncodeError:
+        text = b"\0"
+    if b"\0" in text:
+        raise StoreError("a value cannot be stored as text")
+    return text
+
+
+_GIVEN: Final[dict[type, Callable[[Any], bytes | None]]] = {
+    str: _text,
+    int: b"%d".__mod__,
+    bool: b"%d".__mod__,
+    float: lambda value: repr(value).encode(),
+    type(None): lambda _: None,
+}
+"""A value as the text that PostgreSQL reads."""
 
 
 def _reader(kind: int) -> Callable[[bytes], Any]:
@@ -156,7 +162,7 @@ class Wire:
             opening, self._opening = self._opening, ""
             self.execute(opening)
         name, numbered = _statement(text)
-        given = [_given(value) for value in values]
+        given = [_GIVEN[value.__class__](value) for value in values]
         try:
             if name not in self._prepared and name not in self._pending:
                 self._conn.send_prepare(name, numbered)
