@@ -165,7 +165,8 @@ def claim(tables: Tables, command: Claim) -> ClaimAnswer:
 
 def _is_this(old: CallRow, new: CallRow) -> bool:
     """Whether the call was taken by this very claim, made once more since its answer was lost: by the sign, which no other claim has."""
-    return bool(new.executor) and old.status == "started" and old.executor == me(new.executor)
+    mine = bool(new.executor) and old.status == "started" and old.executor == me(new.executor)
+    return mine and (old.key.turn, old.key.position) == (new.key.turn, new.key.position)
 
 
 def _retake(tables: Tables, command: Claim, before: CallRow) -> ClaimAnswer:
