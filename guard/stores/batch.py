@@ -26,45 +26,72 @@ LIMIT: Final = 64
 class _UndoneError(Exception):
     """A work failed that had written something: everything since the beginning has to be done again."""
 
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
+
+
+class _Batch:
+    """The jobs of one transaction: those that are whole so far, and those that failed, which are told once it has ended."""
+
+    def __init__(self, pen: Pen) -> None:
+        self._pen = pen
+        self.done: list[Job[Any]] = []
+        self.failed: list[tuple[Job[Any], BaseException]] = []
+
+    def transact(self, jobs: Iterator[Job[Any]], do: Callable[[Connection, Job[Any]], None]) -> None:
+        """Do the jobs and commit. Raises what ends all of them, and _UndoneError."""
+        first = next(jobs, None)
+        if first is None:
+            return
+        self.done = [first]
+        try:
+            connection = self._pen.begin()
+        except BaseException:
+            self.done.extend(jobs)  # all who wait hear of it now, not one after the other after as long a wait
+            raise
+        self._one(connection, first, do)
+        for job in jobs:
+            self.done.append(job)
+            self._one(connection, job, do)
+        if self.done:
+            self._pen.commit(len(self.done))
+        else:
+            self._pen.undo()
+
+    def _one(self, connection: Connection, job: Job[Any], do: Callable[[Connection, Job[Any]], None]) -> None:
+        try:
+            do(connection, job)
+        except BaseException as error:  # it belongs to whoever wanted the work
+            if not connection.in_transaction:
+                raise  # SQLite undid all of it
+            self.done.remove(job)
+            undone = isinstance(error, _UndoneError)
+            self.failed.append((job, error.error if isinstance(error, _UndoneError) else error))
+            if undone:
+                raise
+
+    def tell(self) -> None:
+        """Wake the callers."""
+        for job in self.done:
+            job.end()
+        for job, error in self.failed:
+            job.end(_told(error))
+
 
 def run_batch(pen: Pen, queue: deque[Job[Any]]) -> None:
     """Do what is queued, and what is added meanwhile, as one transaction; then tell the callers."""
-    jobs = _begun(queue)
-    done: list[Job[Any]] = []
+    jobs, batch = _begun(queue), _Batch(pen)
     try:
         try:
-            _transact(pen, jobs, done, _plain)
+            batch.transact(jobs, _plain)
         except _UndoneError:
             pen.undo()
-            again, done[:] = list(done), []
-            _transact(pen, chain(again, jobs), done, _parted)
+            batch.transact(chain(batch.done, jobs), _parted)
     except BaseException as error:  # noqa: BLE001 - the thread must go on, and every caller must hear of it
         pen.undo()
-        _fail(done, error)
-
-
-def _transact(pen: Pen, jobs: Iterator[Job[Any]], done: list[Job[Any]], do: Callable[[Connection, Job[Any]], bool]) -> None:
-    """Do the jobs and commit; `done` are those that are whole so far. Raises what ends all of them."""
-    first = next(jobs, None)
-    if first is None:
-        return
-    done.append(first)
-    try:
-        connection = pen.begin()
-    except BaseException:
-        done.extend(jobs)  # all who wait hear of it now, not one after the other after as long a wait
-        raise
-    for job in chain((first,), jobs):
-        if job is not first:
-            done.append(job)
-        if not do(connection, job):
-            done.remove(job)
-    if done:
-        pen.commit(len(done))
-    else:
-        pen.undo()
-    for job in done:
-        job.end()
+        _fail(batch.done, error)
+    batch.tell()
 
 
 def _begun(queue: deque[Job[Any]]) -> Iterator[Job[Any]]:
@@ -77,35 +104,27 @@ def _begun(queue: deque[Job[Any]]) -> Iterator[Job[Any]]:
             yield job
 
 
-def _plain(connection: Connection, job: Job[Any]) -> bool:
-    """One work; False where it failed and nothing came of it. Raises _UndoneError where something did, and what ends the whole batch."""
+def _plain(connection: Connection, job: Job[Any]) -> None:
+    """One work. Raises _UndoneError where it failed and something had come of it."""
     before = connection.total_changes
     try:
         job.answer = job.work(connection)
     except BaseException as error:
         connection.known.clear()
-        if not connection.in_transaction:
-            raise
-        job.end(_told(error))
-        if connection.total_changes != before:
-            raise _UndoneError from None
-        return False
-    return True
+        if connection.in_transaction and connection.total_changes != before:
+            raise _UndoneError(error) from None
+        raise
 
 
-def _parted(connection: Connection, job: Job[Any]) -> bool:
-    """One work in a savepoint; False where it failed. Raises what ends the whole batch."""
-    if job.ended:
-        return False
+def _parted(connection: Connection, job: Job[Any]) -> None:
+    """One work in a savepoint."""
     connection.execute("SAVEPOINT work")
     try:
         job.answer = job.work(connection)
-    except BaseException as error:  # noqa: BLE001 - as above
+    except BaseException as error:
         _back(connection, error)
-        job.end(_told(error))
-        return False
+        raise
     connection.execute("RELEASE work")
-    return True
 
 
 def _back(connection: Connection, error: BaseException) -> None:
