@@ -152,7 +152,7 @@ cases:
 
 def test_every_key_of_the_language_is_taken_away_or_known_to_narrow_nothing() -> None:
     """A new key that refuses, holds or hides gets a row, so that no rule of its kind goes uncounted."""
-    other = {"kind", "description", "coerce", "unwrap", "repeat", "timeout", "effect", "lease"}
+    other = {"kind", "description", "coerce", "unwrap", "repeat", "timeout", "effect", "lease", "http"}
 
     assert set(KEYS["tool"]) == set(_ROWS) | other
     assert set(KEYS["tool_limits"]) == {"calls", "equal", *_SUM, "of", "enforce"}
