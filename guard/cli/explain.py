@@ -58,7 +58,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--who", metavar="TOOL", help="who may call TOOL, and who approves its calls")
     parser.add_argument("--what", metavar="NAME", help="what a role, or user:PERSON, may do")
     parser.add_argument("--matrix", action="store_true", help="everybody, every tenant, every tool")
-    parser.add_argument("--html", metavar="FILE", help="write the matrix as one HTML file")
+    parser.add_argument("--html", metavar="FILE", help="write the matrix, or --who or --what, as one HTML file")
     parser.add_argument("--policy", default=DEFAULT_POLICY, metavar="DIR", help="default: %(default)s")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     parser.set_defaults(run=run)
@@ -66,8 +66,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 1 when --check names another verdict. Raises UsageError unless exactly one thing is asked."""
-    asked = [arguments.tool, arguments.who, arguments.what, arguments.case, arguments.matrix or arguments.html]
-    if sum(map(bool, asked)) != 1:
+    asked = [arguments.tool, arguments.who, arguments.what, arguments.case, arguments.matrix]
+    if sum(map(bool, asked)) + (not any(asked) and bool(arguments.html)) != 1:
         raise UsageError("ask one thing: a TOOL, --case NAME, --who TOOL, --what NAME or --matrix")
     loaded = policy_folder(arguments.policy)
     if arguments.who or arguments.what or arguments.matrix or arguments.html:

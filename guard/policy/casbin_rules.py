@@ -15,6 +15,7 @@ from guard.core.values import Json
 from guard.policy.engine.closure import Closure
 from guard.policy.engine.engine import Engine, Outcome
 from guard.policy.engine.explain import Explained
+from guard.policy.engine.reach import Reach
 from guard.policy.explaining import explained
 from guard.policy.problems import Problems
 from guard.policy.rule_files import PERSON, Grant, Rule
@@ -102,6 +103,10 @@ class CasbinAuthorizer:
     def requests(self, session: Session, tool: str, act: str, scope: Mapping[str, Json] | None) -> list[tuple[Any, ...]]:
         """What the engine is asked, for each name of the session."""
         return [self._request(subject, session, tool, act, scope) for subject in sorted(self.subjects(session))]
+
+    def reach(self, sessions: Iterable[Session]) -> Reach:
+        """Of which of these sessions, by their place, some rule may speak; for all others there is no rule. For tables of everybody."""
+        return Reach(self.engine, (self.requests(session, "", "", None) for session in sessions))
 
     def _request(self, subject: str, session: Session, tool: str, act: str, scope: Mapping[str, Json] | None) -> tuple[Any, ...]:
         """What the engine is asked, in the model's order."""

@@ -19,6 +19,7 @@ from guard.policy.formats import ANNOTATIONS
 from guard.policy.issues import issues
 from guard.policy.keywords import ASSERTIONS, KNOWN, MANY, NAMED, ONE, below, exact_copy, float_copy, strict_copy, walk
 from guard.policy.patterns import warn_slow
+from guard.policy.plain_schemas import is_plain
 from guard.policy.problems import Problems, nearest
 from guard.policy.quick import Accepts, quick
 from guard.policy.source import Item
@@ -91,6 +92,8 @@ def _dialect(source: Json, spot: Item, problems: Problems, where: str) -> str | 
 
 def _check(source: JsonObject, name: str, spot: Item, problems: Problems, where: str) -> None:
     """Report what the draft's own meta-schema finds."""
+    if is_plain(source):
+        return
     checker = dialects.meta(name)
     for error in checker.iter_errors(float_copy(source)):
         at = spot.at(list(error.absolute_path))

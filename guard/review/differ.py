@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from guard.policy import Loaded
-from guard.review.cells import RANK, Axes, Cell, axes, both, cells, place, rule_places, tenant_label
+from guard.policy.rule_files import ACTS
+from guard.review.cells import NONE, RANK, Cell, Grid, axes, both, place, rule_places, tenant_label
 from guard.review.changes import Change, Direction, words
 from guard.review.tool_changes import tool_changes
 from guard.review.whole import whole_changes
@@ -51,11 +52,11 @@ def compare(old: Loaded, new: Loaded, *, models: tuple[str, str] = ("", ""), tol
     """Every difference, the gravest first. `models` are the texts of both matchers, where they are known."""
     pair = (old, new)
     names = sorted({*old.policy.tools, *new.policy.tools})
-    over = both(axes(old), axes(new))
+    grids = [Grid(loaded, side) for loaded, side in zip(pair, both(axes(old), axes(new)), strict=True)]
     moved: list[Moved] = []
     found: list[Change] = []
     for index, name in enumerate(names):
-        moved += _moved(pair, over, name)
+        moved += _moved(pair, grids, name)
         if name in old.policy.tools and name in new.policy.tools:
             found += tool_changes(pair, name)
         told(index + 1, len(names))
@@ -69,15 +70,12 @@ def compare(old: Loaded, new: Loaded, *, models: tuple[str, str] = ("", ""), tol
     return Difference(tuple(found), tuple(moved))
 
 
-def _moved(pair: Pair, over: tuple[Axes, Axes], name: str) -> Iterator[Moved]:
-    nobody = Cell("none")
-    sides = [
-        dict(cells(loaded, side, name)) if name in loaded.policy.tools else {} for loaded, side in zip(pair, over, strict=True)
-    ]
-    for at in sides[0] or sides[1]:
-        one, other = sides[0].get(at, nobody), sides[1].get(at, nobody)
+def _moved(pair: Pair, grids: list[Grid], name: str) -> Iterator[Moved]:
+    sides = [grid.cells(name) if name in loaded.policy.tools else {} for loaded, grid in zip(pair, grids, strict=True)]
+    for number, act in sorted({*sides[0], *sides[1]}, key=lambda at: (at[0], ACTS.index(at[1]))):
+        one, other = (side.get((number, act), NONE) for side in sides)
         if one != other:
-            yield Moved(at[0], at[1], name, at[2], one, other)
+            yield Moved(*grids[0].places[number], name, act, one, other)
 
 
 def _direction(old: Cell, new: Cell, pair: Pair) -> Direction:
