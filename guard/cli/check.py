@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from guard.cli.permissions import Permissions, permissions
 from guard.cli.pinning import write_pins
 from guard.cli.places import DEFAULT_POLICY, UsageError, existing_folder
+from guard.cli.progress import Progress
 from guard.cli.shadows import shadowed
 from guard.cli.show import json_text, spell
 from guard.cli.tables import table
@@ -89,9 +90,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _survey(folder: str, program: str | None) -> Survey:
-    if program is None:
-        return survey_policy(folder)
-    return survey_policy(folder, declared(registry(named(program, "--tools"))), checks=None, probes=None)
+    with Progress("tools read") as progress:
+        if program is None:
+            return survey_policy(folder, told=progress.told)
+        return survey_policy(folder, declared(registry(named(program, "--tools"))), checks=None, probes=None, told=progress.told)
 
 
 def _found(survey: Survey, notes: tuple[str, ...], pinned: tuple[str, ...]) -> Found:

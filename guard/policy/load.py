@@ -6,7 +6,7 @@ this package; the host gets here through `guard.policy.load_policy`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
@@ -36,6 +36,11 @@ from guard.policy.tools import Declared, Entry, compile_tool
 from guard.policy.written import Written, as_written, collect, tops
 
 _Hooks: TypeAlias = tuple[Mapping[str, CheckFunction] | None, Collection[str] | None]
+Told: TypeAlias = Callable[[int, int], None]
+
+
+def _unheard(_done: int, _all: int) -> None:
+    """For whoever does not want to hear how far it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,24 +135,33 @@ def survey_policy(
     *,
     checks: Mapping[str, CheckFunction] | None = MappingProxyType({}),
     probes: Collection[str] | None = (),
+    told: Told = _unheard,
 ) -> Survey:
-    """Compile the folder as far as it goes. `checks` and `probes` None mean that they are not known here. Raises nothing."""
+    """Compile the folder as far as it goes. `checks` and `probes` None mean that they are not known here. Raises nothing.
+
+    `told` hears how many of how many tools are compiled.
+    """
     problems = Problems()
     reading = read_place(folder)
     problems.errors += reading.errors
     problems.warnings += reading.warnings
     written = as_written(reading.place, reading.files, problems)
-    return _survey(written, declared, problems, (checks, probes), reading.rows)
+    return _survey(written, declared, problems, (checks, probes), reading.rows, told)
 
 
 def _survey(
-    written: Written, declared: Sequence[Declared] | None, problems: Problems, hooks: _Hooks, rows: File | None
+    written: Written,
+    declared: Sequence[Declared] | None,
+    problems: Problems,
+    hooks: _Hooks,
+    rows: File | None,
+    heard: Told = _unheard,
 ) -> Survey:
     files, documents = (*written.files, *([rows] if rows else ())), written.documents
     entries = collect(documents, "tools", problems)
     names, unlisted = match(entries, declared, problems)
     bounds = ceilings(tops(documents, "ceilings"), problems)
-    tools = _compile(entries, declared, names, hooks, bounds, problems)
+    tools = _compile(entries, declared, names, hooks, bounds, problems, heard)
     spot = Item(next((file.name for file in files if is_yaml(file.name)), written.place), None)
     whole = limits(tops(documents, "limits"), tops(documents, "prices"), spot, problems)
     places = collect(documents, "people", problems)
@@ -218,6 +232,7 @@ def _compile(
     hooks: _Hooks,
     bounds: Ceilings,
     problems: Problems,
+    told: Told,
 ) -> dict[str, Tool]:
     by_name = {tool.name: tool for tool in declared or ()}
     found = {}
@@ -236,6 +251,7 @@ def _compile(
         tool = compile_tool(entry, problems)
         if tool is not None:
             found[name] = tool
+        told(len(found), len(entries))
     check_compensations(entries, found, problems)
     return found
 
