@@ -62,7 +62,7 @@ class Survey:
     """Everything that could be read of a folder, with every mistake: what a review looks at, whether or not the policy may be used.
 
     `tools` are those that compile, `told` those whose description and schema are known, `places` where each of the `people` stands, `limits`
-    the top-level blocks as written.
+    and `ceilings` the top-level blocks as written.
     """
 
     files: tuple[File, ...]
@@ -77,6 +77,7 @@ class Survey:
     people: Mapping[str, Session]
     places: Mapping[str, Item]
     limits: tuple[Item, ...]
+    ceilings: tuple[Item, ...]
 
     def loaded(self) -> Loaded:
         """The policy, where it may be used. Raises PolicyError with every problem."""
@@ -186,6 +187,7 @@ def _survey(
         people=people,
         places=MappingProxyType(places),
         limits=tuple(tops(documents, "limits")),
+        ceilings=tuple(tops(documents, "ceilings")),
     )
 
 
