@@ -30,7 +30,7 @@ def authorize(grounded: GroundedCall, session: Session, authorizer: Authorizer, 
     valid = grounded.valid
     tool = valid.tool
     needed = authorizer.scoped or tool.rules or tool.approval
-    scope: Mapping[str, Json] = _scope(valid, session, facts) if needed else {}
+    scope: Mapping[str, Json] = scope_of(valid, session, facts) if needed else {}
     verdict = authorizer.decide(session, tool.name, "call", scope if authorizer.scoped else None)
     if verdict.denied or not verdict.allowed:
         return Refusal(reason=Reason.NOT_AUTHORIZED, rules=verdict.rules)
@@ -64,7 +64,8 @@ def _is_owner(owners: list[Json], principal: str) -> bool:
     return any(equal(owner, principal) for owner in owners)
 
 
-def _scope(valid: ValidCall, session: Session, facts: Facts) -> Mapping[str, Json]:
+def scope_of(valid: ValidCall, session: Session, facts: Facts) -> Mapping[str, Json]:
+    """What rules and conditions read of a call: its arguments, the session, the records that it touches, each by its name and their fields together."""
     resource: dict[str, Json] = {}
     for rule in valid.tool.resources:
         found = [facts.resources.get((rule.name, canonical(value))) for value in rule.argument.find(valid.arguments)]
