@@ -35,6 +35,7 @@ TOOLS = """tools:
       required: [account]
     bind: {by: session.principal}
     resource: {account: account}
+    require: {amount: {minimum: 1}}
     approve: never
   other: {kind: read, schema: {type: object, properties: {amount: {type: integer}}}}
 limits: {run: {steps: 8, calls: 20}}

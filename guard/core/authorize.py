@@ -42,6 +42,7 @@ def authorize(grounded: GroundedCall, session: Session, authorizer: Authorizer, 
     if enforced is not None:
         return Refusal(reason=Reason.RULE_REFUSED, detail=enforced.say or _concerns(enforced), rules=(enforced.id,))
     shadowed = tuple(said for rule in tool.rules if rule.shadow and (said := _shadowed(rule, scope)))
+    shadowed += _would_deny(authorizer, session, tool, scope)
     approval = _asks(tool, scope)
     return AuthorizedCall(grounded=grounded, rules=verdict.rules, approval=approval, shadowed=grounded.shadowed + shadowed)
 
@@ -92,6 +93,14 @@ def _shadowed(rule: ArgumentRule, scope: Mapping[str, Json]) -> str:
         return rule.id if _refuses(rule, scope) else ""
     except Exception:  # noqa: BLE001 - a rule in force would refuse for it
         return f"{rule.id} (error)"
+
+
+def _would_deny(authorizer: Authorizer, session: Session, tool: Tool, scope: Mapping[str, Json]) -> tuple[str, ...]:
+    """Which denials on trial would have refused the call."""
+    try:
+        return authorizer.would_deny(session, tool.name, scope if authorizer.scoped else None)
+    except Exception:  # noqa: BLE001 - what is on trial decides nothing, not even by failing
+        return ("denials on trial (error)",)
 
 
 def _asks(tool: Tool, scope: Mapping[str, Json]) -> ApprovalRule | None:

@@ -276,7 +276,7 @@ def _rules(
     for rule in written.keys() & book.rules.keys():
         spot, first = book.rules[rule], written[rule]
         problems.warn(spot, "the rule is written twice", f"the first stands at {first.file}:{first.line}", code="rule-twice")
-    return RuleBook({**written, **book.rules}, book.grants, roles, book.groups)
+    return RuleBook({**written, **book.rules}, book.grants, roles, book.groups, book.trial)
 
 
 def _written(entries: Mapping[str, Item], tools: Mapping[str, Tool], problems: Problems) -> dict[Rule, Item]:

@@ -37,9 +37,9 @@ def authorizer(shape: Shape | None, book: RuleBook, problems: Problems, spot: Sp
         problems.error(spot, "no rule at all: nobody may do anything", "write allow: [role] at a tool")
     if shape is None or len(problems.errors) > before:
         return None
-    rules = _fitting(book.rules, shape, problems)
+    rules, tried = _fitting(book.rules, shape, problems), _fitting(book.trial, shape, problems)
     try:
-        built = CasbinAuthorizer(shape, rules, list(book.grants), roles=book.roles, groups=book.groups)
+        built = CasbinAuthorizer(shape, rules, list(book.grants), roles=book.roles, groups=book.groups, trial=tried)
         _probe(built, rules, shape, problems)
         _rehearse(built, rules)
     except Exception as failure:  # noqa: BLE001 - a matcher of the user's may raise anything; each is a mistake of the policy

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from guard.policy.engine.checks import check_rule
 from guard.policy.engine.closure import MAX_CHAIN, tangles
 from guard.policy.engine.functions import NAMES, table
+from guard.policy.on_trial import no_trial
 from guard.policy.problems import Problems, is_invisible, is_line_break, meant
 from guard.policy.rule_shape import Shape, shape_of
-from guard.policy.source import File, Item, text_of
+from guard.policy.source import File, Item, is_trial, text_of
 
 ACTS = ("call", "approve")
 EFFECTS = ("allow", "deny")
@@ -68,13 +69,14 @@ class Grant:
 class RuleBook:
     """What the CSV files say, each rule with its place. `roles` are the names that a line calls a role outright (`role:x`).
 
-    `groups` are the lines of further role definitions of a user's own model (`g2`), by their names.
+    `groups` are the lines of further role definitions of a user's own model (`g2`), by their names. `trial` are denials that refuse nothing yet.
     """
 
     rules: dict[Rule, Item] = field(default_factory=dict)
     grants: dict[Grant, Item] = field(default_factory=dict)
     roles: set[str] = field(default_factory=set)
     groups: dict[str, dict[Grant, Item]] = field(default_factory=dict)
+    trial: dict[Rule, Item] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,9 @@ def read_rules(files: Iterable[File], tools: frozenset[str], problems: Problems,
                 _add(cells, spot, reader)
     for grants in (book.grants, *book.groups.values()):
         _tangled(grants, problems)
+    for rule in book.trial.keys() & book.rules.keys():
+        cure = f"take out one of both: the line in force stands at {book.rules[rule].file}:{book.rules[rule].line}"
+        problems.warn(book.trial[rule], "the denial on trial is in force already", cure, code="trial-in-force")
     return book
 
 
@@ -123,16 +128,33 @@ def _add(cells: list[str], spot: Item, reader: _Reader) -> None:
     book, problems = reader.book, reader.problems
     target: dict[Rule, Item] | dict[Grant, Item]
     found: Rule | Grant | None
+    tried = is_trial(spot.file)
     if kind == "p":
-        target, found = book.rules, _rule(fields, spot, reader)
+        target, found = book.trial if tried else book.rules, _rule(fields, spot, reader)
     else:
         target = book.grants if kind == "g" else book.groups.setdefault(kind, {})
         found = _grant(kind, fields, spot, reader)
+    if tried and not _may_be_tried(found, spot, reader):
+        return
     if found in target:
         first = target[found]  # type: ignore[index]  # each table is asked for its own kind
         problems.warn(spot, "the rule is written twice", f"the first stands at {first.file}:{first.line}")
     elif found is not None:
         target[found] = spot  # type: ignore[index]  # as above
+
+
+def _may_be_tried(found: Rule | Grant | None, spot: Item, reader: _Reader) -> bool:
+    """Whether a line of `shadow.csv` is a denial of calling, and the model one under which it can be left out."""
+    why = no_trial(reader.shape.model)
+    if isinstance(found, Grant):
+        why = "roles cannot be on trial"
+    elif found is not None and found.eft != "deny":
+        why = why or "denials alone can be on trial, and this line allows"
+    elif found is not None and found.act != "call":
+        why = why or "who may approve cannot be on trial"
+    if why:
+        reader.problems.error(spot, why, "write the line in another CSV file: there it is in force")
+    return not why
 
 
 def _grant(kind: str, fields: list[str], spot: Item, reader: _Reader) -> Grant:

@@ -127,6 +127,11 @@ def is_rules(name: str) -> bool:
     return name.lower().endswith(".csv")
 
 
+def is_trial(name: str) -> bool:
+    """Whether a file of this name holds denials on trial: `shadow.csv`, or `shadow-refunds.csv` and the like."""
+    return re.fullmatch(r"(.*/)?shadow([-_.].+)?\.csv", name) is not None
+
+
 def _read(here: Path, names: list[str], problems: Problems) -> Iterator[File]:
     for name in names:
         try:
