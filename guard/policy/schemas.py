@@ -15,6 +15,7 @@ from typing import Any
 from guard.core.rules import Issue
 from guard.core.values import Json, JsonObject
 from guard.policy import dialects
+from guard.policy.endless import CURE, Circles
 from guard.policy.formats import ANNOTATIONS
 from guard.policy.issues import issues
 from guard.policy.keywords import ASSERTIONS, KNOWN, MANY, NAMED, ONE, below, exact_copy, float_copy, strict_copy, walk
@@ -136,7 +137,12 @@ def _check_references(strict: JsonObject, name: str, spot: Item, problems: Probl
     resource = specification.create_resource(strict)
     root = dialects.registry().resolver_with_root(resource)
 
+    circles = Circles(specification)
+
     def visit(schema: Json, resolver: Any, at: tuple[str | int, ...]) -> None:
+        way = circles.through(schema, resolver)
+        if way is not None:
+            problems.error(spot.at([*at, *way]), f"{where}: the schema refers to itself about the same value, without end", CURE)
         for steps, inner in below(schema):
             if isinstance(inner, Mapping):
                 visit(inner, resolver.in_subresource(specification.create_resource(inner)), (*at, *steps))

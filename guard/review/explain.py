@@ -191,7 +191,8 @@ def _note(old: object, new: object, call: Happened) -> str:
     if isinstance(new, GroundedCall):
         return _grounded(new)
     if isinstance(new, AuthorizedCall):
-        return "; ".join(new.rules)
+        tried = [f"shadow: {one} would refuse" for one in new.shadowed if one not in new.grounded.shadowed]
+        return ", ".join(["; ".join(new.rules), *tried])
     return _asked(old, new, call)
 
 
