@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from operator import itemgetter
 
 from guard.policy import Survey
 from guard.policy.rule_files import ANY, Rule
@@ -15,15 +14,13 @@ from guard.policy.rule_files import ANY, Rule
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """The rules of `allow:` and the CSV files that are about calling: those that name one tool, by it, and the others. A number keeps their order."""
+    """The rules of `allow:` and the CSV files that are about calling, by the tools that they name."""
 
-    plain: Mapping[str, list[tuple[int, Rule]]]
-    wide: tuple[tuple[int, Rule], ...]
+    by_tool: Mapping[str, list[Rule]]
 
     def of(self, tool: str) -> list[str]:
         """Who may call `tool`, in words: `employee`, `auditor in acme`, `not intern`."""
-        found = [*self.plain.get(tool, ()), *(one for one in self.wide if one[1].covers(tool))]
-        return list(dict.fromkeys(_words(rule) for _, rule in sorted(found, key=itemgetter(0))))
+        return list(dict.fromkeys(map(_words, self.by_tool.get(tool, ()))))
 
 
 def _words(rule: Rule) -> str:
@@ -34,9 +31,10 @@ def _words(rule: Rule) -> str:
 
 def permissions(survey: Survey) -> Permissions:
     """The rules of a folder that was read."""
-    plain: dict[str, list[tuple[int, Rule]]] = {}
-    wide: list[tuple[int, Rule]] = []
-    for number, rule in enumerate(survey.book.rules):
-        if rule.act == "call":
-            (wide if rule.obj.endswith(ANY) else plain.setdefault(rule.obj, [])).append((number, rule))
-    return Permissions(plain, tuple(wide))
+    rules = [rule for rule in survey.book.rules if rule.act == "call"]
+    named = survey.book.naming.tools((rule.obj for rule in rules), survey.tools)
+    by_tool: dict[str, list[Rule]] = {}
+    for rule in rules:
+        for tool in named[rule.obj]:
+            by_tool.setdefault(tool, []).append(rule)
+    return Permissions(by_tool)

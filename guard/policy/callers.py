@@ -51,12 +51,13 @@ def warn_callers(
             spot, f"the registered tool {name} has no entry: every call of it is refused", "write one", code="tool-unlisted"
         )
     allows = [rule for rule in rules if rule.act == "call" and rule.eft == "allow"]
-    prefixes = [rule for rule in allows if rule.obj.endswith("*")]
+    named = book.naming.tools((rule.obj for rule in allows), tools)
     by_tool: dict[str, list[str]] = {}
     for rule in allows:
-        by_tool.setdefault(rule.obj, []).append(rule.sub)
+        for name in named[rule.obj]:
+            by_tool.setdefault(name, []).append(rule.sub)
     for name in tools:
-        callers = [rule.sub for rule in prefixes if rule.covers(name)] + by_tool.get(name, [])
+        callers = by_tool.get(name, [])
         if not callers:
             problems.warn(entries[name], f"nobody may call {name}", "write allow: [role]", code="tool-nobody")
         if "*" in callers:

@@ -7,7 +7,7 @@ this package; the host gets here through `guard.policy.load_policy`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -276,7 +276,7 @@ def _rules(
     for rule in written.keys() & book.rules.keys():
         spot, first = book.rules[rule], written[rule]
         problems.warn(spot, "the rule is written twice", f"the first stands at {first.file}:{first.line}", code="rule-twice")
-    return RuleBook({**written, **book.rules}, book.grants, roles, book.groups, book.trial)
+    return replace(book, rules={**written, **book.rules}, roles=roles)
 
 
 def _written(entries: Mapping[str, Item], tools: Mapping[str, Tool], problems: Problems) -> dict[Rule, Item]:

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from guard.policy.engine.checks import check_rule
-from guard.policy.engine.closure import MAX_CHAIN, tangles
+from guard.policy.engine.closure import MAX_CHAIN, Closure, tangles
 from guard.policy.engine.functions import NAMES, table
+from guard.policy.naming import Naming
 from guard.policy.on_trial import no_trial
 from guard.policy.problems import Problems, is_invisible, is_line_break, meant
 from guard.policy.rule_shape import Shape, shape_of
@@ -48,10 +49,6 @@ class Rule:
         """The columns as Casbin wants them."""
         return (self.sub, self.dom, self.obj, self.act, self.eft)
 
-    def covers(self, tool: str) -> bool:
-        """Whether the rule speaks about this tool."""
-        return tool.startswith(self.obj[:-1]) if self.obj.endswith(ANY) else tool == self.obj
-
 
 @dataclass(frozen=True, slots=True)
 class Grant:
@@ -69,7 +66,8 @@ class Grant:
 class RuleBook:
     """What the CSV files say, each rule with its place. `roles` are the names that a line calls a role outright (`role:x`).
 
-    `groups` are the lines of further role definitions of a user's own model (`g2`), by their names. `trial` are denials that refuse nothing yet.
+    `groups` are the lines of further role definitions of a user's own model (`g2`), by their names. `trial` are denials that refuse nothing yet,
+    `naming` is how the model compares a rule's object with a tool.
     """
 
     rules: dict[Rule, Item] = field(default_factory=dict)
@@ -77,6 +75,11 @@ class RuleBook:
     roles: set[str] = field(default_factory=set)
     groups: dict[str, dict[Grant, Item]] = field(default_factory=dict)
     trial: dict[Rule, Item] = field(default_factory=dict)
+    naming: Naming = field(default_factory=lambda: Naming(None, {}))
+
+    def covers(self, rule: Rule, tool: str) -> bool:
+        """Whether the rule speaks about this tool, as the folder's model compares them."""
+        return self.naming.names(rule.obj, tool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,8 @@ def read_rules(files: Iterable[File], tools: frozenset[str], problems: Problems,
     for rule in book.trial.keys() & book.rules.keys():
         cure = f"take out one of both: the line in force stands at {book.rules[rule].file}:{book.rules[rule].line}"
         problems.warn(book.trial[rule], "the denial on trial is in force already", cure, code="trial-in-force")
-    return book
+    groups = {name: Closure((one.sub, one.role, one.dom) for one in found) for name, found in book.groups.items()}
+    return replace(book, naming=Naming(known, groups))
 
 
 def _add(cells: list[str], spot: Item, reader: _Reader) -> None:
@@ -271,7 +275,7 @@ def _known_tools(rule: Rule, spot: Item, reader: _Reader) -> None:
 def _known_tool(rule: Rule, spot: Item, tools: frozenset[str], problems: Problems) -> None:
     if ANY in rule.obj[:-1]:
         problems.error(spot, f"{rule.obj}: * may only stand at the end", "write a prefix and *")
-    elif rule.obj not in tools and not any(rule.covers(tool) for tool in tools):
+    elif rule.obj not in tools and not any(tool.startswith(rule.obj[:-1]) for tool in tools if rule.obj.endswith(ANY)):
         problems.error(spot, f"no tool of this policy is called {rule.obj}", meant(rule.obj.rstrip(ANY), tools))
 
 
