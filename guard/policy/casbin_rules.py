@@ -121,6 +121,13 @@ class CasbinAuthorizer:
         """What the engine is asked, for each name of the session; `view` makes what another one sees of the call."""
         return [self._request(subject, session, tool, act, scope, view) for subject in sorted(self.subjects(session))]
 
+    def candidates(self, session: Session, tool: str, act: str) -> tuple[tuple[str, ...], ...]:
+        """The rules that may match, whatever the call holds: their fields in the model's order."""
+        engine = self.engine
+        found = (engine.index.find(request) for request in self.requests(session, tool, act, None))
+        places = {place for some in found for place in (range(len(engine.rows)) if some is None else some)}
+        return tuple(engine.rows[place] for place in sorted(places))
+
     def reach(self, sessions: Iterable[Session]) -> Reach:
         """Of which of these sessions, by their place, some rule may speak; for all others there is no rule. For tables of everybody."""
         return Reach(self.engine, (self.requests(session, "", "", None) for session in sessions))

@@ -139,9 +139,9 @@ class Grid:
     def __init__(self, loaded: Loaded, over: Axes) -> None:
         self._loaded = loaded
         self.places = tuple((label, tenant) for label in over.subjects for tenant in over.tenants)
-        self._sessions = [over.subjects[label].session(tenant) for label, tenant in self.places]
+        self.sessions = [over.subjects[label].session(tenant) for label, tenant in self.places]
         judge = loaded.policy.authorizer
-        self._reach = judge.reach(self._sessions) if isinstance(judge, CasbinAuthorizer) else None
+        self._reach = judge.reach(self.sessions) if isinstance(judge, CasbinAuthorizer) else None
 
     def cells(self, tool: str) -> dict[tuple[int, str], Cell]:
         """The cells of one tool that are not `NONE`, by their number in `places` and the act."""
@@ -156,7 +156,7 @@ class Grid:
         return range(len(self.places)) if self._reach is None else self._reach.spoken_of(tool, act)
 
     def _cell(self, number: int, tool: str, act: str) -> Cell:
-        return cell(self._loaded, self._sessions[number], tool, act)
+        return cell(self._loaded, self.sessions[number], tool, act)
 
 
 def rule_places(loaded: Loaded) -> dict[str, str]:
