@@ -138,8 +138,8 @@ def _tell(folder: str, found: Found) -> None:
     rows = [(one["name"], _kind(one), _join(one["allowed"]), one["approved_by"], _join(one["bound"])) for one in found.tools]
     for line in table(heads, rows):
         print(line)
-    print()
-    for line in table(("role", "sees", "about"), [(_role(one), _count(one.tools, "tool"), _cost(one)) for one in found.roles]):
+    roles = [(_role(one), _count(one.tools, "tool"), _cost(one)) for one in found.roles]
+    for line in ["", *table(("role", "sees", "about"), roles)] if roles else []:
         print(line)
     for note in found.notes:
         print(f"note: {spell(note)}")

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace, loaded: Loaded) -> int:
                 f"{found.size} squares are no page that a browser shows: add --who TOOL or --what NAME, or ask for --json"
             )
         _write(arguments.html, page(found, arguments.policy))
-        print(f"{spell(arguments.html)}: {len(found.tools)} tools, {len(found.over.subjects)} roles and persons")
+        print(f"{spell(arguments.html)}: tools: {len(found.tools)}, roles and persons: {len(found.over.subjects)}")
     elif arguments.json:
         print(json_text(_plain(found)))
     else:
