@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from guard.cli import explained, permitted
-from guard.cli.places import DEFAULT_POLICY, UsageError, policy_folder
+from guard.cli.places import UsageError, add_layers, policy_folder
 from guard.cli.show import json_text, spell
 from guard.core.model import Session
 from guard.core.values import Json
@@ -26,6 +26,7 @@ EXAMPLES = """examples:
   guard explain refund --principal c_1 --role customer --args '{}' --user "Refund 20 please" --history before.yaml
   guard explain cancel_order --principal c_1 --role customer --args '{"order_id": "A17"}' --facts '{"order": {"A17": {"customer_id": "c_1"}}}'
   guard explain --case "a refund waits"        a call of the folder's cases.yaml
+  guard explain --policy policies/org --layer policies/app --who refund     layers, the widest first
   guard explain --who refund                   who may call it, and approve its calls
   guard explain --what support                 what a role or person (user:E1) may do
   guard explain --matrix --html matrix.html    everybody, every tenant, every tool
@@ -64,7 +65,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--what", metavar="NAME", help="what a role, or user:PERSON, may do")
     parser.add_argument("--matrix", action="store_true", help="everybody, every tenant, every tool")
     parser.add_argument("--html", metavar="FILE", help="write the matrix, or --who or --what, as one HTML file")
-    parser.add_argument("--policy", default=DEFAULT_POLICY, metavar="DIR", help="default: %(default)s")
+    add_layers(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object")
     parser.set_defaults(run=run)
 
@@ -74,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     asked = [arguments.tool, arguments.who, arguments.what, arguments.case, arguments.matrix]
     if sum(map(bool, asked)) + (not any(asked) and bool(arguments.html)) != 1:
         raise UsageError("ask one thing: a TOOL, --case NAME, --who TOOL, --what NAME or --matrix")
-    loaded = policy_folder(arguments.policy)
+    loaded = policy_folder(arguments.policy, arguments.layer)
     if arguments.who or arguments.what or arguments.matrix or arguments.html:
         return permitted.run(arguments, loaded)
     case = _of_folder(arguments, loaded) if arguments.case else _of_line(arguments, loaded)
@@ -91,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _of_folder(arguments: argparse.Namespace, loaded: Loaded) -> Case:
     problems = Problems()
-    cases = {case.name: case for case in read_cases(arguments.policy, loaded, problems)}
+    cases = {case.name: case for case in read_cases([arguments.policy, *arguments.layer][-1], loaded, problems)}
     if problems.errors:
         raise PolicyError(problems.errors)
     if arguments.case not in cases:

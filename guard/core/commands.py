@@ -242,8 +242,8 @@ class AskApproval(Command[Approval | None]):
 class Record(Command[tuple[Approval | None, ...] | None]):
     """Write rows and events in one transaction, durable when it returns. Refused rows release their reservations.
 
-    With `asks` it opens their proposals first. Where something else answers one of them by now, rows and events are not written, and the
-    answer holds the approval of each ask (None: too many are open); else there is none.
+    With `asks` it opens their proposals first. Where something else answers one of them by now, nothing is written, and the answer holds the
+    approval of each ask: its own proposal where it may still be opened, None where too many are open. Else there is none.
     """
 
     rows: tuple[CallRow, ...]

@@ -51,10 +51,11 @@ from guard.errors import StoreError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walked:
-    """The outcomes of a turn, one for each call in order, and whether a budget of the run is used up."""
+    """The outcomes of a turn, one for each call in order, whether a budget of the run is used up, and the questions that were opened."""
 
     outcomes: tuple[Outcome, ...]
     limited: bool
+    asked: tuple[Approval, ...] = ()
 
 
 def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False, most: int | None = None) -> p.Flow[Walked]:
@@ -80,9 +81,8 @@ def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False
     if most is not None and most <= ceiling:
         _cut(board, most, Refusal(reason=Reason.LIMIT_REACHED, detail=f"The provider takes at most {most} calls in one message."))
     else:
-        rules = ("ceiling message_calls",)
         detail = f"One message may hold at most {ceiling} calls."
-        _cut(board, ceiling, Refusal(reason=Reason.LIMIT_REACHED, detail=detail, rules=rules))
+        _cut(board, ceiling, Refusal(reason=Reason.LIMIT_REACHED, detail=detail, rules=("ceiling message_calls",)))
     return (yield from _walk(board))
 
 
@@ -127,7 +127,7 @@ def _walk(board: Board) -> p.Flow[Walked]:
         board.abandon(answer.unstored(error.code))
         conclude(board)
     yield from _perform(board)
-    return Walked(outcomes=board.outcomes(), limited=board.stop)
+    return Walked(outcomes=board.outcomes(), limited=board.stop, asked=tuple(ask.proposal for ask in board.asks))
 
 
 def _told(opening: p.OpenTurn, turn: int, redactor: p.Redactor) -> tuple[p.Event, ...]:
@@ -235,7 +235,7 @@ def _record(board: Board) -> p.Flow[None]:
     if not found:
         return
     board.states[:] = undecided  # somebody else was faster with one of the questions: all of them are answered now
-    board.asks.clear()
+    board.asks[:] = [ask for ask, approval in zip(asks, found, strict=True) if approval is ask.proposal]  # not opened yet
     answers = {ask.proposal.id: approval for ask, approval in zip(asks, found, strict=True)}
     for index, state in holds.items():
         if state.approval.id in answers:

@@ -55,6 +55,7 @@ class Binding:
     field: str
     source: Path
     strict: bool = False  # refuse a call that sends another value, instead of overwriting and recording it
+    vouches: bool = True  # False: a narrower layer added it, so it makes no evidence of what would be none without that layer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +89,7 @@ class Ground:
     argument: Path
     sources: tuple[Source, ...]
     shadow: bool = False
+    vouches: bool = True  # as of a binding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

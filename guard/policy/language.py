@@ -17,7 +17,7 @@ from guard.policy.problems import Problems, meant, nearest
 from guard.policy.source import Item
 
 KEYS: Mapping[str, tuple[str, ...]] = {
-    "file": ("tools", "limits", "ceilings", "prices", "people"),
+    "file": ("tools", "limits", "ceilings", "prices", "people", "layers"),
     "tool": (
         "kind",
         "description",
@@ -73,6 +73,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     ),
     "price": ("in", "out"),
     "person": ("principal", "tenant", "roles", "attributes"),
+    "layers": ("closed",),
 }
 """Every mapping with fixed keys. `schema`, `where`, `when`, `bind`, `ground`, `resource`, `prices` and `people` have free keys."""
 

@@ -7,31 +7,28 @@ this package; the host gets here through `guard.policy.load_policy`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
 from guard.core.model import Session
 from guard.core.ports import Authorizer, Policy
 from guard.core.rules import Ceilings, Limits, Tool
-from guard.core.values import digest
 from guard.errors import PolicyError, Problem
-from guard.policy import language
-from guard.policy.approvals import check_role
-from guard.policy.callers import read_people, warn_callers
+from guard.policy.callers import read_people
 from guard.policy.ceilings import ceilings
 from guard.policy.checks import CheckFunction
 from guard.policy.effects import check_compensations
+from guard.policy.layers.authorizer import Layer
+from guard.policy.layers.merge import layered
 from guard.policy.limits import limits
-from guard.policy.pins import check_pins, is_told
+from guard.policy.pins import is_told
 from guard.policy.problems import Problems
-from guard.policy.publish import authorizer
-from guard.policy.reading import ROWS, Place, Reading, read_place
+from guard.policy.reading import Places, Reading, read_places
 from guard.policy.registered import match
-from guard.policy.rule_files import Rule, RuleBook, read_rules
-from guard.policy.rule_names import warn_names
-from guard.policy.rule_shape import Shape, shape_of
-from guard.policy.source import File, Item, is_rules, is_yaml
+from guard.policy.rule_files import RuleBook
+from guard.policy.ruled import Around, check_spared, ruled, spared, version
+from guard.policy.source import File, Item
 from guard.policy.tools import Declared, Entry, compile_tool
 from guard.policy.written import Written, as_written, collect, tops
 
@@ -47,7 +44,8 @@ def _unheard(_done: int, _all: int) -> None:
 class Loaded:
     """A policy that may be used, the registered name of each of its tools, and what is probably not meant.
 
-    `book` holds every rule and grant with its place, those that YAML keys mean included; `entries` is where each tool is written.
+    `book` holds every rule and grant with its place, those that YAML keys mean included; `entries` is where each tool is written; `layers`
+    are the rules of each of several folders, the widest first.
     """
 
     policy: Policy
@@ -55,6 +53,7 @@ class Loaded:
     warnings: tuple[Problem, ...]
     book: RuleBook
     entries: Mapping[str, Item]
+    layers: tuple[Layer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,28 +77,36 @@ class Survey:
     places: Mapping[str, Item]
     limits: tuple[Item, ...]
     ceilings: tuple[Item, ...]
+    layers: tuple[Layer, ...] = ()
 
     def loaded(self) -> Loaded:
         """The policy, where it may be used. Raises PolicyError with every problem."""
         if self.errors or self.policy is None:
             raise PolicyError(self.errors, self.warnings)
-        return Loaded(policy=self.policy, names=self.names, warnings=self.warnings, book=self.book, entries=self.entries)
+        return Loaded(
+            policy=self.policy,
+            names=self.names,
+            warnings=self.warnings,
+            book=self.book,
+            entries=self.entries,
+            layers=self.layers,
+        )
 
 
 def load_policy(
-    folder: Place,
+    folder: Places,
     declared: Sequence[Declared] | None = None,
     *,
     checks: Mapping[str, CheckFunction] = MappingProxyType({}),
     probes: Collection[str] = (),
 ) -> Loaded:
-    """Compile the folder. `declared` are the registered tools, `probes` the tools that the host has a probe for.
+    """Compile the folder, or several as layers, the widest first. `declared` are the registered tools, `probes` the tools that the host has a probe for.
 
     `declared` None means that no program is at hand.
 
     Raises PolicyError with every problem found.
     """
-    return load_reading(read_place(folder), declared, checks=checks, probes=probes)
+    return load_reading(read_places(folder), declared, checks=checks, probes=probes)
 
 
 def load_reading(
@@ -113,7 +120,7 @@ def load_reading(
     problems = Problems()
     problems.errors += reading.errors
     problems.warnings += reading.warnings
-    written = as_written(reading.place, reading.files, problems)
+    written = written_of(reading, problems)
     return compile_policy(written, declared, problems, checks=checks, probes=probes, rows=reading.rows)
 
 
@@ -131,7 +138,7 @@ def compile_policy(
 
 
 def survey_policy(
-    folder: Place,
+    folder: Places,
     declared: Sequence[Declared] | None = None,
     *,
     checks: Mapping[str, CheckFunction] | None = MappingProxyType({}),
@@ -143,11 +150,16 @@ def survey_policy(
     `told` hears how many of how many tools are compiled.
     """
     problems = Problems()
-    reading = read_place(folder)
+    reading = read_places(folder)
     problems.errors += reading.errors
     problems.warnings += reading.warnings
-    written = as_written(reading.place, reading.files, problems)
+    written = written_of(reading, problems)
     return _survey(written, declared, problems, (checks, probes), reading.rows, told)
+
+
+def written_of(reading: Reading, problems: Problems) -> Written:
+    """What was read, as it is written; several folders merged."""
+    return layered(reading, problems) if reading.layers else as_written(reading.place, reading.files, problems)
 
 
 def _survey(
@@ -158,60 +170,54 @@ def _survey(
     rows: File | None,
     heard: Told = _unheard,
 ) -> Survey:
-    files, documents = (*written.files, *([rows] if rows else ())), written.documents
+    documents = written.documents
     entries = collect(documents, "tools", problems)
-    names, unlisted = match(entries, declared, problems)
+    extra = {name for name in spared(written) if "http" not in entries[name].fields}
+    names, unlisted = match(entries, declared, problems, extra)
     bounds = ceilings(tops(documents, "ceilings"), problems)
-    tools = _compile(entries, declared, names, hooks, bounds, problems, heard)
-    spot = Item(next((file.name for file in files if is_yaml(file.name)), written.place), None)
-    whole = limits(tops(documents, "limits"), tops(documents, "prices"), spot, problems)
+    known = {name: item for name, item in entries.items() if name in names or name not in extra}
+    tools = _compile(known, entries, (declared, names, hooks), bounds, problems, heard)
+    check_spared(entries.keys() - known.keys(), tools, entries, problems)
     places = collect(documents, "people", problems)
     people = MappingProxyType(read_people(places, problems))
-    shape = shape_of(files, problems)
-    book = _rules(files, entries, tools, people, shape, problems)
-    casbin = next((Item(file.name, 1) for file in files if _holds_rules(file.name)), None)
-    judge = authorizer(shape, book, problems, casbin)
-    warn_callers(entries, tools, book, unlisted, spot, problems)
-    told = frozenset(name for name, item in entries.items() if declared is not None or is_told(item))
-    check_pins(files, tools, told, entries, problems)
+    around = Around(
+        written=written,
+        entries=entries,
+        tools=tools,
+        people=people,
+        unlisted=unlisted,
+        told=frozenset(name for name, item in entries.items() if declared is not None or is_told(item)),
+        rows=rows,
+    )
+    whole = limits(tops(documents, "limits"), tops(documents, "prices"), around.spot, problems)
+    found = ruled(around, problems)
     return Survey(
-        files=files,
-        policy=None if judge is None else _policy(judge, tools, (whole, bounds), unlisted, people, _version(files, tools)),
+        files=(*written.files, *([rows] if rows else ())),
+        policy=None if found.judge is None else _policy(found.judge, around, (whole, bounds)),
         names=MappingProxyType(names),
         errors=_sorted(problems.errors),
         warnings=_sorted(problems.warnings),
         tools=MappingProxyType(tools),
-        told=told,
-        book=book,
+        told=around.told,
+        book=found.book,
         entries=MappingProxyType(entries),
         people=people,
         places=MappingProxyType(places),
         limits=tuple(tops(documents, "limits")),
         ceilings=tuple(tops(documents, "ceilings")),
+        layers=found.layers,
     )
 
 
-def _holds_rules(name: str) -> bool:
-    """Whether a file is there for Casbin's sake."""
-    return is_rules(name) or name in {ROWS, "model.conf"}
-
-
-def _policy(
-    judge: Authorizer,
-    tools: dict[str, Tool],
-    counts: tuple[Limits, Ceilings],
-    unlisted: frozenset[str],
-    people: Mapping[str, Session],
-    version: str,
-) -> Policy:
+def _policy(judge: Authorizer, around: Around, counts: tuple[Limits, Ceilings]) -> Policy:
     return Policy(
-        version=version,
-        tools=MappingProxyType(tools),
+        version=version(around),
+        tools=MappingProxyType(dict(around.tools)),
         authorizer=judge,
         limits=counts[0],
         ceilings=counts[1],
-        unlisted=unlisted,
-        people=people,
+        unlisted=around.unlisted,
+        people=around.people,
     )
 
 
@@ -219,23 +225,16 @@ def _sorted(problems: Sequence[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: (problem.file, problem.line or 0, problem.message)))
 
 
-def _version(files: Sequence[File], tools: Mapping[str, Tool]) -> str:
-    parts = [part for file in files for part in (file.name, file.data.decode("latin-1"))]
-    return digest(*parts, *(part for name in sorted(tools) for part in (name, tools[name].definition)))
-
-
-# -- tools, rules, people --------------------------------------------------------------------------------------------
-
-
 def _compile(
     entries: Mapping[str, Item],
-    declared: Sequence[Declared] | None,
-    names: Mapping[str, str],
-    hooks: _Hooks,
+    named: Collection[str],
+    program: tuple[Sequence[Declared] | None, Mapping[str, str], _Hooks],
     bounds: Ceilings,
     problems: Problems,
     told: Told,
 ) -> dict[str, Tool]:
+    """Every entry as a tool. `named` are the names that one may speak about, `program` what is known of the registered tools."""
+    declared, names, hooks = program
     by_name = {tool.name: tool for tool in declared or ()}
     found = {}
     for name, item in entries.items():
@@ -245,7 +244,7 @@ def _compile(
             name=name,
             item=item,
             declared=by_name.get(names.get(name, "")),
-            tools=frozenset(entries),
+            tools=frozenset(named),
             checks=None if declared is None else hooks[0],
             probes=None if declared is None else hooks[1],
             ceilings=bounds,
@@ -256,41 +255,3 @@ def _compile(
         told(len(found), len(entries))
     check_compensations(entries, found, problems)
     return found
-
-
-def _rules(
-    files: Sequence[File],
-    entries: Mapping[str, Item],
-    tools: Mapping[str, Tool],
-    people: Mapping[str, Session],
-    shape: Shape | None,
-    problems: Problems,
-) -> RuleBook:
-    """The rules that the YAML means and those of the CSV files, the role graph, and every name that is certainly a role."""
-    written = _written(entries, tools, problems)
-    rows = [file for file in files if is_rules(file.name) or file.name == ROWS]
-    book = read_rules(rows, frozenset(entries), problems, shape)
-    roles = {rule.sub for rule in written} - {"*"}
-    warn_names(book, roles, people, problems)
-    roles |= book.roles | {role for one in people.values() for role in one.roles}
-    for rule in written.keys() & book.rules.keys():
-        spot, first = book.rules[rule], written[rule]
-        problems.warn(spot, "the rule is written twice", f"the first stands at {first.file}:{first.line}", code="rule-twice")
-    return replace(book, rules={**written, **book.rules}, roles=roles)
-
-
-def _written(entries: Mapping[str, Item], tools: Mapping[str, Tool], problems: Problems) -> dict[Rule, Item]:
-    """The rules that `allow:` and `approve.by` mean."""
-    written = {}
-    for name, item in entries.items():
-        allow = item.fields.get("allow")
-        for spelled in language.texts(allow, problems, "allow"):
-            role = spelled.removeprefix("role:")
-            if role != "*":
-                check_role(role, allow or item, problems)
-            written[Rule(role, "*", name, "call", "allow")] = allow or item
-    for name, tool in tools.items():
-        voters = dict.fromkeys(role for rule in tool.approval for role in rule.by)
-        spot = entries[name].fields.get("approve", entries[name])
-        written |= {Rule(role, "*", name, "approve", "allow"): spot for role in voters}
-    return written

@@ -90,6 +90,7 @@ class _Reader:
     tools: frozenset[str]
     book: RuleBook
     problems: Problems
+    narrowest: bool = True  # False: of several layers a wider one, which may speak about tools that only others have
 
     def columns(self, kind: str) -> int | None:
         """How many columns a line of this type has; None for an unknown type."""
@@ -104,13 +105,15 @@ class _Reader:
         return ", ".join((kind, *(model.columns if kind == "p" else ("name", "role", "tenant")[: model.roles.get(kind, 3)])))
 
 
-def read_rules(files: Iterable[File], tools: frozenset[str], problems: Problems, shape: Shape | None = None) -> RuleBook:
+def read_rules(
+    files: Iterable[File], tools: frozenset[str], problems: Problems, shape: Shape | None = None, *, narrowest: bool = True
+) -> RuleBook:
     """Every rule of the CSV files, for the shipped model or another. Lines that are wrong are reported and left out; the load fails then."""
     known = shape or shape_of([], problems)
     book = RuleBook()
     if known is None:
         return book
-    reader = _Reader(known, tools, book, problems)
+    reader = _Reader(known, tools, book, problems, narrowest)
     for file in files:
         for number, line in enumerate((text_of(file, problems) or "").split("\n"), start=1):
             spot = Item(file.name, number)
@@ -118,7 +121,7 @@ def read_rules(files: Iterable[File], tools: frozenset[str], problems: Problems,
             if cells:
                 _add(cells, spot, reader)
     for grants in (book.grants, *book.groups.values()):
-        _tangled(grants, problems)
+        check_graph(grants, problems)
     for rule in book.trial.keys() & book.rules.keys():
         cure = f"take out one of both: the line in force stands at {book.rules[rule].file}:{book.rules[rule].line}"
         problems.warn(book.trial[rule], "the denial on trial is in force already", cure, code="trial-in-force")
@@ -266,20 +269,24 @@ def _known_tools(rule: Rule, spot: Item, reader: _Reader) -> None:
     patterns = uses.of("obj") & (set(NAMES) - {"keyMatch"})
     if patterns:
         functions = table()
-        if not any(functions[name](tool, rule.obj) for name in patterns for tool in reader.tools):
+        if reader.narrowest and not any(functions[name](tool, rule.obj) for name in patterns for tool in reader.tools):
             problems.error(spot, f"no tool of this policy is matched by {rule.obj}", meant(rule.obj, reader.tools))
     elif uses.of("obj") <= {"equal", "keyMatch"}:
-        _known_tool(rule, spot, reader.tools, problems)
+        _known_tool(rule, spot, reader)
 
 
-def _known_tool(rule: Rule, spot: Item, tools: frozenset[str], problems: Problems) -> None:
+def _known_tool(rule: Rule, spot: Item, reader: _Reader) -> None:
+    tools, problems = reader.tools, reader.problems
     if ANY in rule.obj[:-1]:
         problems.error(spot, f"{rule.obj}: * may only stand at the end", "write a prefix and *")
     elif rule.obj not in tools and not any(tool.startswith(rule.obj[:-1]) for tool in tools if rule.obj.endswith(ANY)):
-        problems.error(spot, f"no tool of this policy is called {rule.obj}", meant(rule.obj.rstrip(ANY), tools))
+        tell = problems.error if reader.narrowest else problems.warn
+        if reader.narrowest or ANY not in rule.obj:
+            tell(spot, f"no tool of this policy is called {rule.obj}", meant(rule.obj.rstrip(ANY), tools))
 
 
-def _tangled(grants: Mapping[Grant, Item], problems: Problems) -> None:
+def check_graph(grants: Mapping[Grant, Item], problems: Problems) -> None:
+    """Report circles of roles and chains that are too long."""
     for grant, spot in grants.items():
         if ANY in grant.sub + grant.role:
             problems.error(spot, "* cannot be a person or a role in a g line", "write the name")

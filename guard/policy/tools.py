@@ -199,7 +199,7 @@ def _schema(entry: Entry, fields: dict[str, Item], bindings: Sequence[Binding], 
     own = normal(source, signature=written is None and declared is not None)
     bound = [binding.field for binding in bindings if not takes(own, binding.field)]
     for name in bound:
-        if not _has_room(source, declared, name):
+        if not _has_room(source, declared, name) or (own and fields["bind"].at([name]).added):
             cure = "give the function the argument, or leave the field out of bind"
             problems.error(fields["bind"].at([name]), f"{entry.name} cannot take the bound field {name}", cure)
     if written is not None and declared is not None and declared.parameters is not None:
@@ -247,7 +247,7 @@ def _bindings(item: Item | None, problems: Problems) -> tuple[Binding, ...]:
         strict = language.flag(fields.get("strict"), problems, "strict")
         source = language.session_path(fields["from"], problems, f"bind.{name}")
         if source is not None:
-            found.append(Binding(field=name, source=source, strict=strict))
+            found.append(Binding(field=name, source=source, strict=strict, vouches=not below.added))
     return tuple(found)
 
 

@@ -149,22 +149,24 @@ def total(
     return None if argument is None or fixed is None else (argument, per, fixed)
 
 
-def check_windows(item: Item, found: Sequence[WindowLimit], problems: Problems) -> None:
-    """Report windows that are written twice, and more than anybody needs."""
-    seen: set[tuple[str, bool]] = set()
-    for one in found:
-        if (one.text, one.shadow) in seen:
+def check_windows(item: Item, found: Sequence[tuple[Item, WindowLimit]], problems: Problems) -> None:
+    """Report windows that are written twice, and more than anybody needs. Layers may each have one: the tighter counts."""
+    seen: set[tuple[str, bool, str]] = set()
+    for spot, one in found:
+        mark = (one.text, one.shadow, spot.file.rpartition("/")[0])
+        if mark in seen:
             problems.error(item, f"{one.text} is written twice", "keep the tighter one")
-        seen.add((one.text, one.shadow))
+        seen.add(mark)
     if len(found) > MOST:
         problems.error(item, f"more than {MOST} limits over windows", "keep those that matter")
 
 
 def whole_windows(item: Item, problems: Problems) -> tuple[WindowLimit, ...]:
     """`limits.windows`: calls of all tools together."""
-    found = [one for spot in language.sequence(item, problems, "windows") if (one := _whole(spot, problems)) is not None]
+    spots = language.sequence(item, problems, "windows")
+    found = [(spot, one) for spot in spots if (one := _whole(spot, problems)) is not None]
     check_windows(item, found, problems)
-    return tuple(found)
+    return tuple(one for _, one in found)
 
 
 def _whole(item: Item, problems: Problems) -> WindowLimit | None:

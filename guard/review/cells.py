@@ -15,7 +15,7 @@ from guard.core.model import Session
 from guard.core.ports import Verdict
 from guard.core.values import Json
 from guard.policy import Loaded
-from guard.policy.casbin_rules import CasbinAuthorizer
+from guard.policy.layers.authorizer import judges_of
 from guard.policy.rule_files import ACTS, ANY, PERSON, Grant, Rule
 from guard.policy.source import Item
 
@@ -140,8 +140,7 @@ class Grid:
         self._loaded = loaded
         self.places = tuple((label, tenant) for label in over.subjects for tenant in over.tenants)
         self.sessions = [over.subjects[label].session(tenant) for label, tenant in self.places]
-        judge = loaded.policy.authorizer
-        self._reach = judge.reach(self.sessions) if isinstance(judge, CasbinAuthorizer) else None
+        self._reach = [judge.reach(self.sessions) for judge in judges_of(loaded.policy.authorizer)]
 
     def cells(self, tool: str) -> dict[tuple[int, str], Cell]:
         """The cells of one tool that are not `NONE`, by their number in `places` and the act."""
@@ -153,7 +152,7 @@ class Grid:
         }
 
     def _spoken_of(self, tool: str, act: str) -> Iterable[int]:
-        return range(len(self.places)) if self._reach is None else self._reach.spoken_of(tool, act)
+        return {number for one in self._reach for number in one.spoken_of(tool, act)} if self._reach else range(len(self.places))
 
     def _cell(self, number: int, tool: str, act: str) -> Cell:
         return cell(self._loaded, self.sessions[number], tool, act)

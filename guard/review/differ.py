@@ -84,7 +84,7 @@ def _moved(pair: Pair, grids: list[Grid], name: str, samples: Samples) -> Iterat
         if before != after:
             yield Moved(*at, one, other, Direction.WIDENS if after > before else Direction.NARROWS)
             continue
-        tried = samples.compare(grids[1].sessions[number], name, act, fits)
+        tried = samples.compare(grids[1].sessions[number], name, act, fits) if samples.able or one != other else None
         if tried is not None:
             yield Moved(*at, Cell(one.standing, tried.old), Cell(other.standing, tried.new), tried.direction, tried.note)
         elif one != other:

@@ -29,6 +29,7 @@ from guard.core.values import Json, canonical
 from guard.policy import Loaded
 from guard.policy.casbin_rules import CasbinAuthorizer
 from guard.policy.engine.explain import Explained
+from guard.policy.layers.authorizer import LayeredAuthorizer
 from guard.review.cases import Case
 from guard.review.cells import rule_places
 from guard.review.matrix import conditions
@@ -148,7 +149,7 @@ def _facts(case: Case, valid: ValidCall) -> Facts:
 def _authorized(loaded: Loaded, session: Session, tool: str, scope: Mapping[str, Json] | None) -> Explained:
     """What Casbin says, whether or not the call got as far: for final arguments where there are any."""
     authorizer = loaded.policy.authorizer
-    if isinstance(authorizer, CasbinAuthorizer):
+    if isinstance(authorizer, CasbinAuthorizer | LayeredAuthorizer):
         return authorizer.explain(session, tool, "call", scope)
     return Explained(verdict=authorizer.decide(session, tool, "call", scope))
 

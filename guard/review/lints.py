@@ -32,6 +32,9 @@ RULE_LINTS: tuple[Callable[[View], Iterator[Problem]], ...] = (
 )
 """Lints that know what a rule means: only under the matcher that ships."""
 
+LAYER_LINTS: tuple[Callable[[View], Iterator[Problem]], ...] = (unreachable, too_many)
+"""Those of them that only ask who may call: rules of several layers do not add up."""
+
 LINTS: tuple[Callable[[View], Iterator[Problem]], ...] = (
     ranges,
     limits_lint,
@@ -49,13 +52,16 @@ LINTS: tuple[Callable[[View], Iterator[Problem]], ...] = (
 def lint(survey: Survey) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
     """Every finding, sorted by place, and what was not looked at, in a line each."""
     view = View(survey)
-    run = LINTS if view.own_model else (*RULE_LINTS, *LINTS)
+    ruled = LAYER_LINTS if survey.layers else RULE_LINTS
+    run = LINTS if view.own_model else (*ruled, *LINTS)
     found = {problem for each in run for problem in each(view)}
     notes = []
     if view.own_model:
         notes.append(
             "model.conf is the folder's own, so rules are not compared with each other and visible tools are not counted"
         )
+    elif survey.layers:
+        notes.append("rules of layers are not compared with each other: each layer must allow a call by its own")
     return tuple(sorted(found, key=place)), tuple(notes)
 
 

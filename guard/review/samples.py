@@ -12,11 +12,11 @@ from itertools import islice, product
 from typing import TypeAlias
 
 from guard.core.model import Session
+from guard.core.ports import Authorizer
 from guard.core.rules import Tool
 from guard.core.values import Json, encode
 from guard.policy import Loaded
-from guard.policy.casbin_rules import CasbinAuthorizer
-from guard.policy.engine.engine import Engine
+from guard.policy.layers.authorizer import LayeredAuthorizer, judges_of
 from guard.review.changes import Direction
 from guard.review.literals import ABSENT, ANOTHER, Literals, Path
 
@@ -48,27 +48,25 @@ class Samples:
         self.active = any(one.policy.authorizer.scoped for one in pair)
         self.unsure = False
         self._left = BUDGET
-        judges = (one.policy.authorizer for one in pair)
-        self._judges = [judge for judge in judges if isinstance(judge, CasbinAuthorizer)]
-        engines = [judge.engine for judge in self._judges]
-        self._able = len(engines) == len(pair)
-        self._same = (
-            self._able and engines[0].model.text() == engines[1].model.text() and _links(engines[0]) == _links(engines[1])
-        )
-        self._by_names = all(engine.index.covers_names(engine.tree) for engine in engines)
+        self._deciding = [one.policy.authorizer for one in pair]
+        self._judges = [judges_of(one) for one in self._deciding]
+        self.able = all(self._judges)
+        self._same = _names(self._deciding[0]) == _names(self._deciding[1])
+        self._by_names = all(judge.engine.index.covers_names(judge.engine.tree) for side in self._judges for judge in side)
         self._known: dict[object, tuple[Direction, str]] = {}
 
     def compare(self, session: Session, tool: str, act: str, fits: Fits) -> Sampled | None:
         """How the cell differs; None where the rules of both sides are the same."""
         if not self.active:
             return None
-        if not self._able:
+        if not self.able:
             self.unsure = True
             return Sampled(Direction.MAYBE, "its rules read more than names", (), ())
-        rows = [judge.candidates(session, tool, act) for judge in self._judges]
+        rows = [tuple(judge.candidates(session, tool, act) for judge in side) for side in self._judges]
         if self._same and rows[0] == rows[1]:
             return None
-        literals = Literals.of([(judge.engine, found) for judge, found in zip(self._judges, rows, strict=True)])
+        sides = zip(self._judges, rows, strict=True)
+        literals = Literals.of([(judge.engine, found) for side, some in sides for judge, found in zip(side, some, strict=True)])
         alike = self._by_names and not _FIXED & literals.paths
         who = () if alike else (session.principal, session.tenant, session.roles)
         key = (*rows, tool, act, who)
@@ -76,7 +74,7 @@ class Samples:
             self._known[key] = self._tried(session, tool, act, fits, literals)
         direction, note = self._known[key]
         self.unsure = self.unsure or direction is Direction.MAYBE
-        old, new = (tuple(", ".join(("p", *row)) for row in found) for found in rows)
+        old, new = (tuple(", ".join(("p", *row)) for found in some for row in found) for some in rows)
         return Sampled(direction, note, old, new)
 
     def _tried(self, session: Session, tool: str, act: str, fits: Fits, literals: Literals) -> tuple[Direction, str]:
@@ -84,7 +82,7 @@ class Samples:
         certain = literals.plain
         for one in islice(_worlds(literals, session, fits), min(MOST, max(0, self._left)) + 1):
             self._left -= 1
-            before, after = (_allows(judge, one, session, tool, act) for judge in self._judges)
+            before, after = (_allows(judge, one, session, tool, act) for judge in self._deciding)
             if after and not before:
                 wider = wider or _example(one)
             elif before and not after:
@@ -98,8 +96,14 @@ class Samples:
         return (Direction.NARROWS, f"for example {narrower}") if narrower else (Direction.CHANGES, "no call tells them apart")
 
 
-def _links(engine: Engine) -> Mapping[str, object]:
-    return {name: one.links for name, one in engine.closures.items()}
+def _names(authorizer: Authorizer) -> object:
+    """What an authorizer knows besides its rules: models, roles, and which layer must allow what."""
+    layers = authorizer.layers if isinstance(authorizer, LayeredAuthorizer) else ()
+    told = [
+        ({name: one.links for name, one in judge.engine.closures.items()}, judge.engine.model.text())
+        for judge in judges_of(authorizer)
+    ]
+    return told, [(layer.calls, layer.approves) for layer in layers]
 
 
 def _worlds(literals: Literals, session: Session, fits: Fits) -> Iterator[Mapping[Path, Json]]:
@@ -108,7 +112,7 @@ def _worlds(literals: Literals, session: Session, fits: Fits) -> Iterator[Mappin
     yield from (dict(zip(paths, chosen, strict=True)) for chosen in product(*values))
 
 
-def _allows(judge: CasbinAuthorizer, world: Mapping[Path, Json], session: Session, tool: str, act: str) -> bool:
+def _allows(judge: Authorizer, world: Mapping[Path, Json], session: Session, tool: str, act: str) -> bool:
     scope: dict[str, Json] = {"arguments": {}, "resource": {}, "resolved": {}}
     own: dict[str, Json] = {"session": {}}
     for path, value in world.items():

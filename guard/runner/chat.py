@@ -148,7 +148,7 @@ class Chat:
         if any(outcome.status == "unknown" for outcome in walked.outcomes):
             with suppress(StoreError):  # offered later: the next settle or resume tries again
                 offered = yield from offering(self)
-        pending = yield from self._pending((*walked.outcomes, *offered))
+        pending = yield from self._pending((*walked.outcomes, *offered), walked.asked)
         suspended = self._held == "suspend" and any(outcome.status == "held" for outcome in walked.outcomes)
         messages = [] if suspended else wire.results(read, walked.outcomes)
         return Turn(
@@ -165,12 +165,14 @@ class Chat:
         except ConversationError:
             return not_yours(opening, self.guard.redactor)
 
-    def _pending(self, outcomes: Sequence[Outcome]) -> p.Flow[tuple[Approval, ...]]:
+    def _pending(self, outcomes: Sequence[Outcome], asked: tuple[Approval, ...]) -> p.Flow[tuple[Approval, ...]]:
+        """The approvals that held calls wait for: those that this walk asked for, and what the store has of the others."""
+        known = {approval.id: approval for approval in asked}
         wanted = [outcome.approval for outcome in outcomes if outcome.status == "held" and outcome.approval]
         found: list[Approval] = []
         with suppress(StoreError):  # the calls have run: their results go back even if nothing more can be looked up
             for approval_id in dict.fromkeys(wanted):
-                approval = yield from p.ask(Consult(question=partial(_approval, approval_id)))
+                approval = known.get(approval_id) or (yield from p.ask(Consult(question=partial(_approval, approval_id))))
                 found += [approval] if approval is not None else []
         return tuple(found)
 

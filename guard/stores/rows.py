@@ -153,7 +153,7 @@ def call_columns(row: CallRow, conversation: str, payload: str) -> Columns:
         row.at,
         row.approval,
         dump(sorted(row.owned)),
-        dump([[item.turn, item.position] for item in row.evidence]),
+        evidence_text(row),
         None if row.outcome is None else _outcome_text(row.outcome),
         row.effect,
         row.attempt,
@@ -162,6 +162,11 @@ def call_columns(row: CallRow, conversation: str, payload: str) -> Columns:
         row.executor,
         payload,
     )
+
+
+def evidence_text(row: CallRow) -> str:
+    """The earlier calls that a call rests on."""
+    return dump([[item.turn, item.position] for item in row.evidence])
 
 
 def _outcome_text(outcome: Outcome) -> str:

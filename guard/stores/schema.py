@@ -77,7 +77,9 @@ _THIRD = (
     """ALTER TABLE calls ADD COLUMN ended DOUBLE PRECISION""",
 )
 
-STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD)
+_FOURTH: tuple[str, ...] = ()  # a function of PostgreSQL, see `postgres_sql.EXTRAS`
+
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
 """Step n takes a database from version n to n + 1."""
 
 VERSION = len(STEPS)
