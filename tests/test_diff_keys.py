@@ -23,6 +23,17 @@ tools:
     ground: {email: {any_of: [{written_by: user}, {held_by: session.mails}]}}
     limits: {equal: 3}
     result: {keep: [id, acct, total, tier], empty: none, max_bytes: 2000}
+  ask:
+    kind: read
+    allow: [a]
+    schema: {type: object, properties: {who: {type: string}}, required: [who]}
+    http: {method: GET, url: "https://t.example.com/v1/{who}", query: {q: one}, headers: {X: one}, redirects: 1, hosts: [eu.example.com], networks: [10.20.0.0/16], max_bytes: 7000}
+  post:
+    kind: action
+    allow: [a]
+    schema: {type: object, properties: {title: {type: string}}, required: [title]}
+    http: {method: POST, url: "https://t.example.com/v1", body: {t: "{title}"}}
+    approve: never
   undo:
     kind: action
     allow: [a]
@@ -101,6 +112,16 @@ EDITS: dict[str, tuple[str, str]] = {
     "tool.ceilings": ("    ceilings: {arguments_bytes: 20000, arguments_depth: 9, arguments_items: 99}\n", ""),
     "tool.approve": ("{by: [boss]}]", "{by: [chief]}]"),
     "tool.result": ("    result: {keep: [id, acct, total, tier], empty: none, max_bytes: 2000}\n", ""),
+    "tool.http": ('    http: {method: POST, url: "https://t.example.com/v1", body: {t: "{title}"}}\n', ""),
+    "http.method": ("method: POST", "method: PUT"),
+    "http.url": ("/v1/{who}", "/v2/{who}"),
+    "http.query": ("q: one", "p: one"),
+    "http.headers": ("X: one", "Y: one"),
+    "http.body": ('body: {t: "{title}"}', 'body: {u: "{title}"}'),
+    "http.redirects": ("redirects: 1", "redirects: 2"),
+    "http.hosts": ("[eu.example.com]", "[us.example.com]"),
+    "http.networks": ("10.20.0.0/16", "10.21.0.0/16"),
+    "http.max_bytes": ("max_bytes: 7000", "max_bytes: 7001"),
     "effect.probe": ("{probe: {dedupes: true}}", "once"),
     "effect.compensate": ("{compensate: undo}", "once"),
     "probe.dedupes": ("{probe: {dedupes: true}}", "probe"),
@@ -185,6 +206,11 @@ EDITS: dict[str, tuple[str, str]] = {
     "person.attributes": ("desk: 4", "desk: 5"),
 }  # fmt: skip
 """One edit for each key of each table of the language."""
+UNTOLD = {
+    "file.layers": "says which narrower folders load beside this one; of what may be called it says nothing",
+    "layers.closed": "as above",
+}
+"""Keys that permit and forbid no call, with the reason."""
 
 
 def folder(path: Path, text: str) -> Path:
@@ -195,8 +221,7 @@ def folder(path: Path, text: str) -> Path:
 
 def test_every_key_of_the_language_has_an_edit() -> None:
     """A key that is added to the language must be added here, and so to what a diff tells."""
-    assert {f"{table}.{key}" for table, keys in KEYS.items() for key in keys} - EDITS.keys() == set()
-    assert EDITS.keys() - {f"{table}.{key}" for table, keys in KEYS.items() for key in keys} == set()
+    assert {f"{table}.{key}" for table, keys in KEYS.items() for key in keys} == {*EDITS, *UNTOLD}
 
 
 @pytest.fixture(scope="module")
