@@ -134,9 +134,9 @@ MISTAKES = {
     ),
     "a schema without end": (
         GOOD + "    schema: {type: object, properties: {note: {$ref: '#/$defs/a'}}, $defs: {a: {$ref: '#/$defs/a'}}}",
-        3,
-        "refers to itself without end",
-        "flatten",
+        7,
+        "without end",
+        "below properties or items",
     ),
     "condition with an unknown keyword": (GOOD + "    require: {amount: {maximun: 5}}", 7, "maximun is not a test", "maximum"),
     "condition that never holds": (GOOD + "    require: {amount: {minimum: 5, maximum: 4}}", 7, "can never hold", "exchange"),

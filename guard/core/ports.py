@@ -124,6 +124,9 @@ class Authorizer(Protocol):
         anything but the session may be true for a rule that allows and may be false for one that denies.
         """
 
+    def would_deny(self, session: Session, tool: str, scope: Mapping[str, Json] | None = None) -> tuple[str, ...]:
+        """Denials on trial that would have refused a call of `tool`, as texts. They decide nothing."""
+
     def roles(self, session: Session) -> frozenset[str]:
         """Every role that the session holds: its own and those that rules derive."""
 

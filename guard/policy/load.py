@@ -6,7 +6,7 @@ this package; the host gets here through `guard.policy.load_policy`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
@@ -33,6 +33,11 @@ from guard.policy.tools import Declared, Entry, compile_tool
 from guard.policy.written import Written, as_written, collect, tops
 
 _Hooks: TypeAlias = tuple[Mapping[str, CheckFunction] | None, Collection[str] | None]
+Told: TypeAlias = Callable[[int, int], None]
+
+
+def _unheard(_done: int, _all: int) -> None:
+    """For whoever does not want to hear how far it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +61,7 @@ class Survey:
     """Everything that could be read of a folder, with every mistake: what a review looks at, whether or not the policy may be used.
 
     `tools` are those that compile, `told` those whose description and schema are known, `places` where each of the `people` stands, `limits`
-    the top-level blocks as written.
+    and `ceilings` the top-level blocks as written.
     """
 
     files: tuple[File, ...]
@@ -71,6 +76,7 @@ class Survey:
     people: Mapping[str, Session]
     places: Mapping[str, Item]
     limits: tuple[Item, ...]
+    ceilings: tuple[Item, ...]
     layers: tuple[Layer, ...] = ()
 
     def loaded(self) -> Loaded:
@@ -137,14 +143,18 @@ def survey_policy(
     *,
     checks: Mapping[str, CheckFunction] | None = MappingProxyType({}),
     probes: Collection[str] | None = (),
+    told: Told = _unheard,
 ) -> Survey:
-    """Compile the folder as far as it goes. `checks` and `probes` None mean that they are not known here. Raises nothing."""
+    """Compile the folder as far as it goes. `checks` and `probes` None mean that they are not known here. Raises nothing.
+
+    `told` hears how many of how many tools are compiled.
+    """
     problems = Problems()
     reading = read_places(folder)
     problems.errors += reading.errors
     problems.warnings += reading.warnings
     written = written_of(reading, problems)
-    return _survey(written, declared, problems, (checks, probes), reading.rows)
+    return _survey(written, declared, problems, (checks, probes), reading.rows, told)
 
 
 def written_of(reading: Reading, problems: Problems) -> Written:
@@ -153,7 +163,12 @@ def written_of(reading: Reading, problems: Problems) -> Written:
 
 
 def _survey(
-    written: Written, declared: Sequence[Declared] | None, problems: Problems, hooks: _Hooks, rows: File | None
+    written: Written,
+    declared: Sequence[Declared] | None,
+    problems: Problems,
+    hooks: _Hooks,
+    rows: File | None,
+    heard: Told = _unheard,
 ) -> Survey:
     documents = written.documents
     entries = collect(documents, "tools", problems)
@@ -161,7 +176,7 @@ def _survey(
     names, unlisted = match(entries, declared, problems, extra)
     bounds = ceilings(tops(documents, "ceilings"), problems)
     known = {name: item for name, item in entries.items() if name in names or name not in extra}
-    tools = _compile(known, entries, (declared, names, hooks), bounds, problems)
+    tools = _compile(known, entries, (declared, names, hooks), bounds, problems, heard)
     check_spared(entries.keys() - known.keys(), tools, entries, problems)
     places = collect(documents, "people", problems)
     people = MappingProxyType(read_people(places, problems))
@@ -189,6 +204,7 @@ def _survey(
         people=people,
         places=MappingProxyType(places),
         limits=tuple(tops(documents, "limits")),
+        ceilings=tuple(tops(documents, "ceilings")),
         layers=found.layers,
     )
 
@@ -215,6 +231,7 @@ def _compile(
     program: tuple[Sequence[Declared] | None, Mapping[str, str], _Hooks],
     bounds: Ceilings,
     problems: Problems,
+    told: Told,
 ) -> dict[str, Tool]:
     """Every entry as a tool. `named` are the names that one may speak about, `program` what is known of the registered tools."""
     declared, names, hooks = program
@@ -235,5 +252,6 @@ def _compile(
         tool = compile_tool(entry, problems)
         if tool is not None:
             found[name] = tool
+        told(len(found), len(entries))
     check_compensations(entries, found, problems)
     return found
