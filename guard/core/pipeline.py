@@ -1,7 +1,7 @@
 """Pipeline: the whole walk of a turn's calls, top to bottom. The only file that knows the order of the rooms.
 
 parse → bind → validate → (facts) ground → authorize → limit → approve → record → claim → execute → redact → record. A call that a room refuses goes no
-further; its siblings do. No call reaches `Execute` except through `act` (in `taking`) or `_look`, and those are given an `Allow`, which only `approve` or
+further; its siblings do. No call reaches `Execute` except through `act` (in `taking`) or `look_all` (in `looking`), and those are given an `Allow`, which only `approve` or
 the absence of an approval rule makes of an `AuthorizedCall`, which only `authorize` makes of a `GroundedCall`, and so on back to `parse`.
 
 Nothing here does I/O: it yields commands (`guard.core.ports`) and two drivers carry them out. A StoreError before execution refuses; after it
@@ -22,9 +22,10 @@ from guard.core.approve import approve, proposal
 from guard.core.authorize import authorize, lookups
 from guard.core.bind import bind
 from guard.core.board import Board, Context, Item, Waits, conclude
-from guard.core.endings import Ended, ended, share
+from guard.core.endings import Ended
 from guard.core.ground import ground, needs
 from guard.core.limit import priced
+from guard.core.looking import close, look_all
 from guard.core.model import (
     Allow,
     Approval,
@@ -44,7 +45,7 @@ from guard.core.quotas import drew, wanted
 from guard.core.reasons import Reason
 from guard.core.recall import adopt, recall, same_content
 from guard.core.rules import ApprovalRule
-from guard.core.taking import act, give_up, join, overtaken, run
+from guard.core.taking import act, give_up, join, overtaken
 from guard.core.validate import validate
 from guard.errors import StoreError
 
@@ -256,45 +257,8 @@ def _perform(board: Board) -> p.Flow[None]:
         if not state.call.valid.tool.acts:
             waiting.append(index)
             continue
-        looked += yield from _look_all(board, waiting)
+        looked += yield from look_all(board, waiting)
         waiting = []
         board.states[index] = yield from act(board, index, state)
-    looked += yield from _look_all(board, waiting)
-    yield from _close(board, looked)
-
-
-def _look_all(board: Board, waiting: list[int]) -> p.Flow[list[tuple[int, Ended]]]:
-    allowed = [(index, state) for index in waiting if isinstance(state := board.states[index], Allow)]
-    found: list[Ended] = []
-    if len(allowed) > 1:
-        found += yield from p.ask(p.Together(flows=tuple(_look(board, index, allow) for index, allow in allowed)))
-    else:
-        for index, allow in allowed:
-            found.append((yield from _look(board, index, allow)))
-    looked = [(index, one) for (index, _), one in zip(allowed, found, strict=True)]
-    for index, one in looked:
-        board.states[index] = one.outcome
-    return looked
-
-
-def _look(board: Board, index: int, allow: Allow) -> p.Flow[Ended]:
-    """Run one look-up. It needs no claim: running it again would do no harm."""
-    return ended(board, index, allow, (yield from run(board, index, allow)))
-
-
-def _close(board: Board, looked: list[tuple[int, Ended]]) -> p.Flow[None]:
-    """Record the look-ups of the turn in one transaction. What cannot be recorded is not handed out."""
-    rows, events = share(board)
-    for _, one in looked:
-        rows += one.rows
-        events += one.events
-    if not rows:
-        return
-    try:
-        yield from p.ask(p.Finish(rows=tuple(rows), events=tuple(events)))
-    except StoreError:
-        for index, _ in looked:
-            last = board.last[index]
-            if isinstance(last, AuthorizedCall):
-                key, detail = board.items[index].key, "Its record could not be written."
-                board.states[index] = answer.withheld(last.valid, key, detail=detail)
+    looked += yield from look_all(board, waiting)
+    yield from close(board, looked)
