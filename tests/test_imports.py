@@ -25,6 +25,9 @@ TESTS = sorted(path for path in (ROOT / "tests").glob("test_*.py"))
 LANGUAGE = (
     "values",
     "paths",
+    "keytree",
+    "fields",
+    "views",
     "conditions",
     "endpoints",
     "rules",
@@ -36,7 +39,10 @@ LANGUAGE = (
 )  # each may use those before it
 HELPERS = (
     "sources",
+    "handles",
     "hiding",
+    "sealing",
+    "putback",
     "answer",
     "audit",
     "board",
@@ -50,6 +56,9 @@ ROOMS = ("parse", "bind", "validate", "ground", "authorize", "limit", "approve",
 BOUNDARY = (
     "core.values",
     "core.paths",
+    "core.keytree",
+    "core.fields",
+    "core.views",
     "core.conditions",
     "core.endpoints",
     "core.rules",
@@ -72,6 +81,7 @@ def _core() -> dict[str, tuple[str, ...]]:
     rules["core.endings"] += ("core.redact",)  # what an executed call means includes what may be shown of it
     rules["core.quotas"] += ("core.limit",)  # the room's work on a whole turn
     rules["core.redact"] += ("core.hiding",)
+    rules["core.bind"] += ("core.putback",)
     rules["core.ground"] += ("core.sources",)
     rules["core.limit"] += ("core.sources",)
     return rules
@@ -81,7 +91,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "errors": (),
     **_core(),
     "core.pipeline": ("errors", "core"),
-    "policy": (*BOUNDARY, "errors", "policy"),
+    "policy": (*BOUNDARY, "core.handles", "errors", "policy"),  # handles: how types of them are spelled
     "tools": (*BOUNDARY, "errors", "tools"),
     "redactors": (*BOUNDARY, "errors", "redactors"),
     "stores": (*BOUNDARY, "errors", "stores"),

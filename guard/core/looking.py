@@ -38,13 +38,14 @@ def _look(board: Board, index: int, allow: Allow) -> p.Flow[Ended]:
 def close(board: Board, looked: list[tuple[int, Ended]]) -> p.Flow[None]:
     """Record the look-ups of the turn in one transaction. What cannot be recorded is not handed out."""
     rows, events = share(board)
+    handles = tuple(handle for _, one in looked for handle in one.handles)
     for _, one in looked:
         rows += one.rows
         events += one.events
     if not rows:
         return
     try:
-        yield from p.ask(p.Finish(rows=tuple(rows), events=tuple(events)))
+        yield from p.ask(p.Finish(rows=tuple(rows), events=tuple(events), handles=handles))
     except StoreError:
         for index, _ in looked:
             last = board.last[index]

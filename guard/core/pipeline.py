@@ -24,6 +24,7 @@ from guard.core.bind import bind
 from guard.core.board import Board, Context, Item, Waits, conclude
 from guard.core.endings import Ended
 from guard.core.ground import ground, needs
+from guard.core.handles import Signs
 from guard.core.limit import priced
 from guard.core.looking import close, look_all
 from guard.core.model import (
@@ -41,10 +42,13 @@ from guard.core.model import (
     ValidCall,
 )
 from guard.core.parse import Names, parse
+from guard.core.putback import Hidden
+from guard.core.putback import wanted as wanted_handles
 from guard.core.quotas import drew, wanted
 from guard.core.reasons import Reason
 from guard.core.recall import adopt, recall, same_content
 from guard.core.rules import ApprovalRule
+from guard.core.sealing import Sealer
 from guard.core.taking import act, give_up, join, overtaken
 from guard.core.validate import validate
 from guard.errors import StoreError
@@ -52,11 +56,15 @@ from guard.errors import StoreError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walked:
-    """The outcomes of a turn, one for each call in order, whether a budget of the run is used up, and the questions that were opened."""
+    """The outcomes of a turn, one for each call in order, whether a budget of the run is used up, and the questions that were opened.
+
+    `idle` names rules about results that met nothing in one.
+    """
 
     outcomes: tuple[Outcome, ...]
     limited: bool
     asked: tuple[Approval, ...] = ()
+    idle: tuple[str, ...] = ()
 
 
 def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False, most: int | None = None) -> p.Flow[Walked]:
@@ -111,7 +119,8 @@ def _walk(board: Board) -> p.Flow[Walked]:
     try:
         yield from join(board)
         board.each(ToolCall, lambda _, call: parse(call, policy.tools, names))
-        board.each(ParsedCall, lambda _, call: bind(call, session))
+        hidden = yield from _hidden(board)
+        board.each(ParsedCall, lambda _, call: bind(call, session, hidden))
         board.each(BoundCall, lambda _, call: validate(call, context.ref, context.redactor.tag))
         board.each(ValidCall, lambda index, call: same_content(board.items[index], call))
         yield from _aliases(board)
@@ -128,7 +137,8 @@ def _walk(board: Board) -> p.Flow[Walked]:
         board.abandon(answer.unstored(error.code))
         conclude(board)
     yield from _perform(board)
-    return Walked(outcomes=board.outcomes(), limited=board.stop, asked=tuple(ask.proposal for ask in board.asks))
+    asked = tuple(ask.proposal for ask in board.asks)
+    return Walked(outcomes=board.outcomes(), limited=board.stop, asked=asked, idle=tuple(dict.fromkeys(board.idle)))
 
 
 def _told(opening: p.OpenTurn, turn: int, redactor: p.Redactor) -> tuple[p.Event, ...]:
@@ -153,6 +163,15 @@ def _unopened(opening: p.OpenTurn, context: Context, code: str) -> p.Flow[Walked
 # -- before the decision ---------------------------------------------------------------------------------------------------
 
 
+def _hidden(board: Board) -> p.Flow[Hidden]:
+    """Read the values behind the handles that the calls may be given, and say what else to look for."""
+    signs = Signs(types=board.context.policy.types, masks=board.context.redactor.masks)
+    hidden = Hidden(signs=signs, name=Sealer(board.context.redactor, board.context.ref).named)
+    handles = wanted_handles((call for _, call in board.having(ParsedCall)), hidden) if signs.types else ()
+    vault = (yield from p.ask(p.LoadHandles(ref=board.context.ref, handles=handles))) if handles else {}
+    return replace(hidden, vault=vault)
+
+
 def _aliases(board: Board) -> p.Flow[None]:
     """An action equal to one that is held, under way, in doubt or just done is that one."""
     marks = tuple(dict.fromkeys(call.mark for _, call in board.having(ValidCall) if call.mark))
@@ -167,7 +186,8 @@ def _facts(board: Board) -> p.Flow[p.Facts]:
     paths = tuple(path for _, found in wanted for path in found)
     if not records and not paths:
         return p.Facts()
-    return (yield from p.ask(p.LoadFacts(resources=records, paths=paths, session=board.context.session)))
+    revealed = tuple(one for _, call in board.having(ValidCall) for one in call.revealed)
+    return (yield from p.ask(p.LoadFacts(resources=records, paths=paths, session=board.context.session, revealed=revealed)))
 
 
 def _ledgers(board: Board) -> p.Flow[dict[int, p.Ledger]]:
