@@ -17,6 +17,7 @@ from guard.core.values import JsonObject
 from guard.errors import GuardError, PolicyError, Problem
 from guard.redactors import REDACTOR
 from guard.runner import guard as runner
+from guard.runner.behind import without
 from guard.runner.reload import Built
 from guard.runner.report import failure
 from guard.runner.threads import within
@@ -271,7 +272,7 @@ def _watched(name: str, check: Callable[[JsonObject], str | None], patience: flo
     try:
         return within(partial(check, arguments), patience)
     except Exception as error:
-        failure(f"check {name}", error, REDACTOR)
+        failure(f"check {name}", error, without(REDACTOR, arguments))
         raise
 
 

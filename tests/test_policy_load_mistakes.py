@@ -27,7 +27,7 @@ MISTAKES = {
         "unknown key zzz",
         "known: calls, equal, sum, at_most, same, per, of, enforce",
     ),
-    "unknown key of a result": (GOOD + "    result: {zzz: 1}", 7, "unknown key zzz", "known: keep, empty, max_bytes"),
+    "unknown key of a result": (GOOD + "    result: {zzz: 1}", 7, "unknown key zzz", "known: keep, drop, mask, hash, handle"),
     "no kind": ("    allow: [staff]\n    approve: never", 3, "pay has no kind", "read, compute or action"),
     "no kind, nor approve": ("    allow: [staff]", 3, "pay has no kind", "read, compute or action"),
     "wrong kind, no approve": ("    kind: raed\n    allow: [staff]", 4, "kind: must be read", "did you mean read?"),
@@ -179,7 +179,7 @@ MISTAKES = {
     "equals not alone": (GOOD + "    require: {note: {equals: order_id, minLength: 1}}", 7, "equals stands alone", "one test"),
     "rule without when": (GOOD + "    refuse: [{say: no}]", 7, "refuse: when is missing", "write when"),
     "result of nothing": (GOOD + "    result: {max_bytes: 0}", 7, "withholds every result", "bytes"),
-    "not a path": (GOOD + "    result: {keep: ['a..b']}", 7, "is not a path", ""),
+    "not a path": (GOOD + "    result: {keep: ['a..b..c']}", 7, "is not a path", "one ..name is enough"),
     "schema property that the function lacks": (
         GOOD + "    schema: {type: object, properties: {amont: {type: number}}}",
         7,

@@ -26,6 +26,7 @@ from guard.policy.pins import is_told
 from guard.policy.problems import Problems
 from guard.policy.reading import Places, Reading, read_places
 from guard.policy.registered import match
+from guard.policy.reveals import types_of, warn_handles
 from guard.policy.rule_files import RuleBook
 from guard.policy.ruled import Around, check_spared, ruled, spared, version
 from guard.policy.source import File, Item
@@ -218,6 +219,7 @@ def _policy(judge: Authorizer, around: Around, counts: tuple[Limits, Ceilings]) 
         ceilings=counts[1],
         unlisted=around.unlisted,
         people=around.people,
+        types=types_of(around.tools),
     )
 
 
@@ -254,4 +256,5 @@ def _compile(
             found[name] = tool
         told(len(found), len(entries))
     check_compensations(entries, found, problems)
+    warn_handles(entries, found, problems)
     return found
