@@ -74,6 +74,7 @@ LOOSENED: dict[str, tuple[Files, str]] = {
     "handles are put back": (look("handles: {order_id: email}"), "  look:"),
     "masks are let through": (look("masks: {order_id: allow}"), "  look:"),
     "result: all items' fields": (look('result: {keep: ["lines[*]"]}'), "result:"),
+    "result: a whole beside its part": (look('result: {keep: ["lines", "lines[*].price"]}'), "result:"),
     "result: more bytes": (look("result: {max_bytes: 6000}"), "result:"),
     "result: other words for nothing": (look("result: {empty: all is well}"), "result:"),
     "result: more bytes than the whole permits": (pay("result: {max_bytes: 9000}"), "  pay:"),

@@ -146,7 +146,8 @@ def _check_keep(both: Both, first: Item | None, item: Item) -> None:
     if wide is None or narrow is None:
         (language.texts(first, both.problems, "keep"), language.texts(item, both.problems, "keep"))
         return
-    if not _within(narrow, wide) or (ANY in wide and ANY not in narrow):
+    beyond = [path for path in _steps(item) if not any(path[: len(known)] == known for known in _steps(first))]
+    if beyond or not _within(narrow, wide) or (ANY in wide and ANY not in narrow):
         shown = ", ".join(words(first))
         both.loosens(f"keep shows more than {shown}", f"keep only fields within {shown}", wide=first, narrow=item)
 
@@ -165,6 +166,10 @@ def _tree(item: Item) -> _Tree | None:
     except (ValueError, TypeError, AttributeError):
         return None
     return tree
+
+
+def _steps(item: Item) -> list[tuple[object, ...]]:
+    return [tuple(parse_field(one.value).steps) for one in parts(item)]
 
 
 def _within(narrow: _Tree, wide: _Tree) -> bool:
