@@ -176,20 +176,12 @@ def _survey(
     extra = {name for name in spared(written) if "http" not in entries[name].fields}
     names, unlisted = match(entries, declared, problems, extra)
     bounds = ceilings(tops(documents, "ceilings"), problems)
-    known = {name: item for name, item in entries.items() if name in names or name not in extra}
-    tools = _compile(known, entries, (declared, names, hooks), bounds, problems, heard)
-    check_spared(entries.keys() - known.keys(), tools, entries, problems)
-    places = collect(documents, "people", problems)
-    people = MappingProxyType(read_people(places, problems))
-    around = Around(
-        written=written,
-        entries=entries,
-        tools=tools,
-        people=people,
-        unlisted=unlisted,
-        told=frozenset(name for name, item in entries.items() if declared is not None or is_told(item)),
-        rows=rows,
-    )
+    absent = extra - names.keys()
+    tools = _compile(_without(entries, absent), entries, (declared, names, hooks), bounds, problems, heard)
+    check_spared(absent, tools, entries, problems)
+    people = MappingProxyType(read_people(collect(documents, "people", problems), problems))
+    told = frozenset(name for name, item in entries.items() if declared is not None or is_told(item))
+    around = Around(written=written, entries=entries, tools=tools, people=people, unlisted=unlisted, told=told, rows=rows)
     whole = limits(tops(documents, "limits"), tops(documents, "prices"), around.spot, problems)
     found = ruled(around, problems)
     return Survey(
@@ -203,11 +195,15 @@ def _survey(
         book=found.book,
         entries=MappingProxyType(entries),
         people=people,
-        places=MappingProxyType(places),
+        places=MappingProxyType(collect(documents, "people", Problems())),
         limits=tuple(tops(documents, "limits")),
         ceilings=tuple(tops(documents, "ceilings")),
         layers=found.layers,
     )
+
+
+def _without(entries: Mapping[str, Item], absent: Collection[str]) -> dict[str, Item]:
+    return {name: item for name, item in entries.items() if name not in absent}
 
 
 def _policy(judge: Authorizer, around: Around, counts: tuple[Limits, Ceilings]) -> Policy:
