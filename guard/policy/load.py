@@ -33,6 +33,7 @@ from guard.policy.tools import Declared, Entry, compile_tool
 from guard.policy.written import Written, as_written, collect, tops
 
 _Hooks: TypeAlias = tuple[Mapping[str, CheckFunction] | None, Collection[str] | None]
+_Program: TypeAlias = tuple[Sequence[Declared] | None, Mapping[str, str], _Hooks]
 Told: TypeAlias = Callable[[int, int], None]
 
 
@@ -175,20 +176,11 @@ def _survey(
     extra = {name for name in spared(written) if "http" not in entries[name].fields}
     names, unlisted = match(entries, declared, problems, extra)
     bounds = ceilings(tops(documents, "ceilings"), problems)
-    known = {name: item for name, item in entries.items() if name in names or name not in extra}
-    tools = _compile(known, entries, (declared, names, hooks), bounds, problems, heard)
-    check_spared(entries.keys() - known.keys(), tools, entries, problems)
+    tools = _present(entries, extra, (declared, names, hooks), bounds, problems, heard)
     places = collect(documents, "people", problems)
     people = MappingProxyType(read_people(places, problems))
-    around = Around(
-        written=written,
-        entries=entries,
-        tools=tools,
-        people=people,
-        unlisted=unlisted,
-        told=frozenset(name for name, item in entries.items() if declared is not None or is_told(item)),
-        rows=rows,
-    )
+    told = frozenset(name for name, item in entries.items() if declared is not None or is_told(item))
+    around = Around(written=written, entries=entries, tools=tools, people=people, unlisted=unlisted, told=told, rows=rows)
     whole = limits(tops(documents, "limits"), tops(documents, "prices"), around.spot, problems)
     found = ruled(around, problems)
     return Survey(
@@ -225,10 +217,25 @@ def _sorted(problems: Sequence[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: (problem.file, problem.line or 0, problem.message)))
 
 
+def _present(
+    entries: Mapping[str, Item],
+    extra: Collection[str],
+    program: _Program,
+    bounds: Ceilings,
+    problems: Problems,
+    told: Told,
+) -> dict[str, Tool]:
+    """The tools but for those of `extra`, which the program need not have, that it does not have."""
+    known = {name: item for name, item in entries.items() if name in program[1] or name not in extra}
+    tools = _compile(known, entries, program, bounds, problems, told)
+    check_spared(entries.keys() - known.keys(), tools, entries, problems)
+    return tools
+
+
 def _compile(
     entries: Mapping[str, Item],
     named: Collection[str],
-    program: tuple[Sequence[Declared] | None, Mapping[str, str], _Hooks],
+    program: _Program,
     bounds: Ceilings,
     problems: Problems,
     told: Told,
