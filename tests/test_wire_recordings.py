@@ -38,7 +38,7 @@ def test_recorded_message(row):
     name = WIRE_OF[row["task"]["api"]]
     said = row["assistant_message"]
     reply = wire(name).read(said)
-    stored = wire(name).stored(reply)
+    stored = wire(name).stored(reply)[0]
     results = wire(name).results(reply, [outcome(call) for call in reply.calls])
 
     assert proposed(name, row) == [(call.id, call.tool, call.arguments) for call in reply.calls]
@@ -74,5 +74,5 @@ def test_recorded_stream(row):
     ]
 
     assert wanted == read
-    assert reply.kept == wire(name).read(wire(name).stored(reply)).calls
-    json.dumps(wire(name).stored(reply))
+    assert reply.kept == wire(name).read(wire(name).stored(reply)[0]).calls
+    json.dumps(wire(name).stored(reply)[0])
