@@ -96,6 +96,10 @@ class Blocks:
             self._start(index, {"type": form})
         return self._places[index]
 
+    def cut(self) -> None:
+        """See Assembly."""
+        self._reasons.append(CUT_OFF)
+
     def reply(self) -> JsonObject:
         """See Assembly."""
         reason = worst(self._reasons, WHOLE) if self._reasons else None if self._stopped else CUT_OFF

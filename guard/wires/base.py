@@ -38,6 +38,13 @@ class Base:
         """See Wire. Raises WireError where the wire reads whole replies only."""
         raise WireError(f"the wire {self.name} reads no streams")
 
+    def proposals(self: pairing.Pairing, reply: object) -> int:
+        """See Wire. None in what is no reply."""
+        try:
+            return len(self.read(reply).calls)
+        except WireError:
+            return 0
+
     def answered(self: pairing.Pairing, history: Sequence[object], digest_of: Callable[[tuple[ToolCall, ...]], str]) -> list[str]:
         """See Wire."""
         return pairing.answered(self, history, digest_of)

@@ -67,6 +67,9 @@ class Wire(Protocol):
         One message, except where the provider keeps the parts of a reply as items of their own.
         """
 
+    def proposals(self, reply: object) -> int:
+        """How many calls a reply holds; none in what is no reply."""
+
     def assembly(self) -> Assembly:
         """A fresh collector of the events of one streamed reply, which gives what `read` takes."""
 

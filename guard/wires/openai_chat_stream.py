@@ -112,6 +112,10 @@ class Chunks:
             self._places.setdefault(index, []).append(made)
         return made
 
+    def cut(self) -> None:
+        """See Assembly."""
+        self._reasons.append(CUT_OFF)
+
     def reply(self) -> JsonObject:
         """See Assembly."""
         message: JsonObject = {"role": "assistant", "content": None, **self._message.fields}

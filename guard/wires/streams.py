@@ -28,30 +28,49 @@ class Assembly(Protocol):
     def add(self, event: object) -> None:
         """Take one event."""
 
+    def cut(self) -> None:
+        """Take note that an event could not be read: whatever the provider says, this reply is not whole."""
+
     def reply(self) -> JsonObject:
         """Everything so far as a reply in the wire's own form; one that was cut off bears a reason that says so."""
 
 
-class Collector:
-    """An assembly around a wire's own: an event that breaks it counts as a cut, and a stream without any reply as misuse."""
+class Streaming(Protocol):
+    """What a collector needs of a wire."""
 
-    def __init__(self, inner: Assembly) -> None:
-        self._inner = inner
-        self._seen = 0
-        self.broken = False
+    def assembly(self) -> Assembly:
+        """See Wire."""
+
+    def proposals(self, reply: object) -> int:
+        """How many calls a reply holds."""
+
+
+class Collector:
+    """An assembly around a wire's own: an event that breaks it makes the reply a cut one, and a stream without any event is misuse."""
+
+    def __init__(self, wire: Streaming) -> None:
+        self._wire = wire
+        self._inner = wire.assembly()
+        self._seen = False
+        self._broken = False
 
     @property
     def ended(self) -> bool:
         """Whether the provider has said that the reply is over, and every event could be read."""
-        return self._inner.ended and not self.broken
+        return self._inner.ended and not self._broken
 
     def add(self, event: object) -> None:
         """Take one event. Never raises: the host gets each event, whatever is in it."""
-        self._seen += 1
+        self._seen = True
         try:
             self._inner.add(event)
         except Exception:  # noqa: BLE001 - an event that cannot be read makes the reply one that is not whole
-            self.broken = True
+            self._broken = True
+            self._inner.cut()
+
+    def calls(self) -> bool:
+        """Whether a call has come, whole or not."""
+        return self._seen and self._wire.proposals(self._inner.reply()) > 0
 
     def reply(self) -> JsonObject:
         """The reply as the wire reads it. Raises WireError for a stream that brought no event at all."""
