@@ -59,7 +59,7 @@ class Contents:
         part = {name: plain(value, blobs=True) for name, value in fields.items()}
         if call is not None:
             self._call(_fields(call), part)
-        elif not self._joined(part) and part:
+        elif not self._joined(part) and not (part.get("text", "-") == "" and set(part) <= {"text", "thought"}):
             self._parts.append(part)
 
     def _joined(self, part: JsonObject) -> bool:
