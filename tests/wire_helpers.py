@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 import pytest
@@ -47,12 +48,22 @@ def _chat(calls: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": "Let me see.", "tool_calls": [function(*call) for call in calls]}
 
 
+_numbers = count()  # the provider never gives an item's id twice
+
+
 def _responses(calls: Any) -> dict[str, Any]:
     text = {"type": "output_text", "text": "Let me see.", "annotations": []}
-    said = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [text]}
+    said = {"type": "message", "id": f"msg_{next(_numbers)}", "role": "assistant", "status": "completed", "content": [text]}
     made = [
-        {"type": "function_call", "id": f"fc_{at}", "call_id": call_id, "name": tool, "arguments": sent, "status": "completed"}
-        for at, (call_id, tool, sent) in enumerate(calls)
+        {
+            "type": "function_call",
+            "id": f"fc_{next(_numbers)}",
+            "call_id": call_id,
+            "name": tool,
+            "arguments": sent,
+            "status": "completed",
+        }
+        for call_id, tool, sent in calls
     ]
     return {"output": [said, *made]}
 
