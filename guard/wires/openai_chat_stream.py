@@ -12,7 +12,7 @@ from typing import Any
 
 from guard.core.values import JsonObject, encode
 from guard.wires.common import given_id
-from guard.wires.plain import arguments_of, look, plain, sendable
+from guard.wires.plain import arguments_of, is_json, look, plain, sendable
 from guard.wires.streams import CUT_OFF, Parts, worst
 
 WHOLE = frozenset({"stop", "tool_calls", "function_call"})
@@ -30,6 +30,11 @@ class _Call:
 
     def begun(self) -> bool:
         return self.payload not in (None, "")
+
+    def ended_before(self, name: str, *, more: bool) -> bool:
+        """Whether a piece with this name begins another call: with another name, or with arguments where these are whole."""
+        whole = isinstance(self.payload, dict) or (isinstance(self.payload, str) and is_json(self.payload))
+        return self.begun() and (name != self.name or (more and whole))
 
     def entry(self) -> JsonObject:
         kind = self.kind or "function"
@@ -87,7 +92,8 @@ class Chunks:
         body = next((found for name in _PAYLOAD if (found := look(entry, name)) is not None), None)
         name = look(body, "name")
         payload = look(body, "arguments") if look(body, "input") is None else look(body, "input")
-        call = self._call(look(entry, "index"), given_id(look(entry, "id")), name if isinstance(name, str) else "")
+        told = name if isinstance(name, str) else ""
+        call = self._call(look(entry, "index"), given_id(look(entry, "id")), told, more=payload not in (None, ""))
         if isinstance(kind, str) and kind:
             call.kind = kind
         elif look(entry, "custom") is not None:
@@ -96,14 +102,14 @@ class Chunks:
         call.more |= {key: item for key, item in dict[str, Any](plain(entry)).items() if key not in known and item is not None}
         _take(call, name, payload)
 
-    def _call(self, index: object, call_id: str, name: str) -> _Call:
+    def _call(self, index: object, call_id: str, name: str, *, more: bool) -> _Call:
         """The call that a piece belongs to, a new one where it cannot be an earlier one's."""
         here = self._places.get(index, []) if type(index) is int else self._calls
         mine = [call for call in (here or ([] if name else self._calls)) if call_id and call.id == call_id]
         if mine:
             return mine[-1]
         last = here[-1] if here else None
-        if last is not None and not (call_id and last.id) and not (name and name != last.name and last.begun()):
+        if last is not None and not (call_id and last.id) and not (name and last.ended_before(name, more=more)):
             last.id = last.id or call_id
             return last
         made = _Call(id=call_id)
