@@ -15,6 +15,7 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -239,13 +240,20 @@ def gemini_client(provider: Provider) -> Any:
     return genai.Client(api_key="made-up", http_options=options)
 
 
+@cache
+def _session() -> Any:
+    """One session for all clients: it reads the service's description from disk once."""
+    from botocore.session import get_session
+
+    return get_session()
+
+
 @contextmanager
 def bedrock_client(provider: Provider) -> Iterator[Any]:
     """The real Bedrock client, pointed at the provider."""
     from botocore.config import Config
-    from botocore.session import get_session
 
-    client = get_session().create_client(
+    client = _session().create_client(
         "bedrock-runtime",
         region_name="us-east-1",
         endpoint_url=provider.url,

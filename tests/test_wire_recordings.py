@@ -111,7 +111,9 @@ class Through:
     """A chat's wire with a guard around it, for streams."""
 
     def __init__(self, folder: Any, names: list[str]) -> None:
-        lines = "".join(f"  {name}: {{kind: read, schema: {{type: object, additionalProperties: true}}, allow: [staff]}}\n" for name in names)
+        lines = "".join(
+            f"  {name}: {{kind: read, schema: {{type: object, additionalProperties: true}}, allow: [staff]}}\n" for name in names
+        )
         (folder / "tools.yaml").write_text(f"tools:\n{lines}limits: {{run: {{calls: 99}}}}\n")
         self.guard = Guard.load(folder, tools={name: lambda **given: "done" for name in names}, store="memory://")
 

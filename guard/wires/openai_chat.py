@@ -136,7 +136,7 @@ def _assistant(given: object) -> JsonObject:
     if (
         not isinstance(content, str | list | None)
         or "stop_reason" in message
-        or any(look(part, "type") in _FOREIGN for part in parts)
+        or any(look(part, "type") in _FOREIGN or look(part, "toolUse") is not None for part in parts)
     ):
         raise WireError(f"{_EXPECTED}; this looks like a message of another wire")
     kept = {name: item for name, item in message.items() if name not in _SDK_ONLY and not (item is None and name in _NEVER_NULL)}
