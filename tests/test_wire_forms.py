@@ -243,7 +243,7 @@ def test_what_another_wire_says_is_refused(name: str) -> None:
     others = [other for other in CLIENTS if other != name]
     for other in others:
         said = message(other, ("c1", "look", spelled(other, "{}")))
-        with pytest.raises(WireError, match="expects|each content block"):
+        with pytest.raises(WireError, match=r"expects|each content block"):
             wire(name).read(said)
 
 
