@@ -150,6 +150,53 @@ def test_of_ends_that_contradict_the_bad_one_counts(reasons: list[str], truncate
     assert collector.ended == bool(any(reasons))
 
 
+def item(**given: Any) -> dict[str, Any]:
+    return {"type": "function_call", "call_id": "c1", "name": "look", **given}
+
+
+def added(at: Any, **given: Any) -> dict[str, Any]:
+    return {"type": "response.output_item.added", **({} if at is None else {"output_index": at}), "item": item(**given)}
+
+
+def finished(at: Any, **given: Any) -> dict[str, Any]:
+    return {**added(at, **given), "type": "response.output_item.done"}
+
+
+def piece(at: Any, text: str, item_id: str | None = "i1") -> dict[str, Any]:
+    place = {key: value for key, value in (("output_index", at), ("item_id", item_id)) if value is not None}
+    return {"type": "response.function_call_arguments.delta", "delta": text, **place}
+
+
+def closing(status: str = "completed", kind: str = "completed", *output: dict[str, Any]) -> dict[str, Any]:
+    return {"type": f"response.{kind}", "response": {"status": status, "output": list(output)}}
+
+
+ITEMS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str]], bool]] = {
+    "a last word without output": ([added(0, id="i1"), piece(0, "{}"), finished(0, id="i1", arguments="{}"), closing()], [("c1", "{}")], False),
+    "another id at the end of an item": ([added(0, id="i1"), piece(0, "{}"), finished(0, id="i2", arguments="{}"), closing()], [("c1", "{}")], False),
+    "no index": ([added(None, id="i1"), piece(None, "{}"), finished(None, id="i1", arguments="{}"), closing()], [("c1", "{}")], False),
+    "one index for two": ([added(0, id="i1"), finished(0, id="i1", arguments="{}"), added(0, id="i2", call_id="c2"), piece(0, "[1", "i2"), finished(0, id="i2", call_id="c2", arguments="{}"), closing()], [("c1", "{}"), ("c2", "{}")], False),
+    "never finished": ([added(0, id="i1"), piece(0, '{"q"'), closing()], [("c1", '{"q"')], True),
+    "the last word over the pieces": ([added(0, id="i1"), piece(0, '{"q": 1}'), closing("completed", "completed", item(id="i1", arguments="{}", status="completed"))], [("c1", "{}")], False),
+    "finished twice": ([added(0, id="i1"), finished(0, id="i1", arguments="{}"), finished(0, id="i1", arguments="{}"), closing()], [("c1", "{}")], False),
+    "a piece of nothing": ([piece(0, "{}", None), closing()], [("", "{}")], True),
+    "a good event with a bad status": ([finished(0, id="i1", arguments="{}"), closing("incomplete")], [("c1", "{}")], True),
+    "a bad event with a good status": ([finished(0, id="i1", arguments="{}"), closing("completed", "failed")], [("c1", "{}")], True),
+    "two ends": ([finished(0, id="i1", arguments="{}"), closing("incomplete", "incomplete"), closing()], [("c1", "{}")], True),
+    "no end": ([finished(0, id="i1", arguments="{}")], [("c1", "{}")], True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("events", "wanted", "truncated"), ITEMS.values(), ids=ITEMS)
+def test_items_of_every_host(events: list[dict[str, Any]], wanted: list[tuple[str, str]], truncated: bool) -> None:
+    """Pieces find their item by id or place; the provider's last word counts, and of its words about the end the bad one."""
+    reply, _ = collected("openai-responses", events)
+
+    assert [arguments for _, arguments in wanted] == [call.arguments for call in reply.calls]
+    assert all(call_id in ("", call.id) for (call_id, _), call in zip(wanted, reply.calls, strict=True))
+    assert reply.truncated == truncated
+
+
 @every
 def test_an_event_that_cannot_be_read_makes_no_whole_reply(name: str) -> None:
     """The host gets the event; the calls of that stream are not run, whatever the provider says of its end."""

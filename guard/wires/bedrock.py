@@ -99,7 +99,7 @@ class Bedrock(Base):
 
     def closed(self, reply: Reply, after: Sequence[JsonObject], outcomes: Mapping[int, Outcome]) -> list[JsonObject]:
         """See guard.wires.history.Closing. All results stand in one user message, before what else the first with results says."""
-        found = [block["toolResult"] for message in after for block in message.get("content") or [] if _is_result(block)]
+        found = [block["toolResult"] for message in after for block in _blocks(message) if _is_result(block)]
         positions = pairing.match(reply, [given_id(block.get("toolUseId")) for block in found])
         results = {
             at: {"toolResult": {**block, "toolUseId": reply.kept[at].id}}
@@ -122,8 +122,7 @@ class Bedrock(Base):
 
     def answers(self, message: object) -> list[str]:
         """See guard.wires.history.Pairing."""
-        content = look(message, "content") if look(message, "role") == "user" else None
-        blocks = content if isinstance(content, list | tuple) else ()
+        blocks = _blocks(message) if look(message, "role") == "user" else []
         return [given_id(look(look(block, "toolResult"), "toolUseId")) for block in blocks if _is_result(block)]
 
 
@@ -227,8 +226,13 @@ def _image(picture: Image) -> JsonObject:
     return {"image": {"format": picture.media_type.removeprefix("image/"), "source": {"bytes": picture.data}}}
 
 
+def _blocks(message: object) -> list[Any]:
+    content = look(message, "content")
+    return list(content) if isinstance(content, list | tuple) else []
+
+
 def _is_result(block: object) -> bool:
-    return look(block, "toolResult") is not None
+    return isinstance(look(block, "toolResult"), Mapping)
 
 
 def _bytes(value: Json, name: str = "") -> Any:

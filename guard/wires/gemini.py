@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from guard.core.model import Image, Outcome, ToolCall, Usage
 from guard.core.rules import Tool
@@ -83,7 +84,7 @@ class Gemini(Base):
 
     def closed(self, reply: Reply, after: Sequence[JsonObject], outcomes: Mapping[int, Outcome]) -> list[JsonObject]:
         """See guard.wires.history.Closing. All results stand in one content, before what else the first with results says."""
-        found = [part for message in after for part in message.get("parts") or [] if _is_result(part)]
+        found = [part for message in after for part in _parts(message) if _is_result(part)]
         positions = pairing.match(reply, [_paired_by(look(part, "functionResponse")) for part in found])
         results = {at: _renamed(part, reply, at) for at, part in zip(positions, found, strict=True) if at is not None}
         pictures: list[JsonObject] = []
@@ -107,9 +108,8 @@ class Gemini(Base):
 
     def answers(self, message: object) -> list[str]:
         """See guard.wires.history.Pairing. A result without an id answers by its tool's name."""
-        parts = look(message, "parts")
-        found = [_field(part, "functionResponse") for part in (parts if isinstance(parts, list | tuple) else ())]
-        return [_paired_by(one) for one in found if one is not None]
+        found = [_field(part, "functionResponse") for part in _parts(message)]
+        return [_paired_by(one) for one in found if one is not None and not isinstance(one, str | int | list)]
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------
@@ -250,8 +250,13 @@ def _renamed(part: JsonObject, reply: Reply, position: int) -> JsonObject:
     return {**part, "functionResponse": {**own, **rest}}
 
 
+def _parts(message: object) -> list[Any]:
+    parts = look(message, "parts")
+    return list(parts) if isinstance(parts, list | tuple) else []
+
+
 def _is_result(part: object) -> bool:
-    return look(part, "functionResponse") is not None
+    return isinstance(look(part, "functionResponse"), Mapping)
 
 
 def _pictures(parts: list[JsonObject]) -> list[JsonObject]:

@@ -102,12 +102,9 @@ class OpenAIResponses(Base):
 
     def speaks(self, message: object) -> bool:
         """See guard.wires.history.Pairing. Whatever is neither a result nor said by the host is the model's."""
-        kind = look(message, "type")
-        return (
-            look(message, "role") not in _USERS
-            and (isinstance(kind, str) or look(message, "role") == "assistant")
-            and (kind not in _OUTPUTS)
-        )
+        kind, role = _kind(message), look(message, "role")
+        host = isinstance(role, str) and role in _USERS
+        return not host and kind not in _OUTPUTS and (bool(kind) or role == "assistant")
 
     def joined(self, messages: Sequence[object]) -> object:
         """See guard.wires.history.Pairing."""
@@ -115,11 +112,11 @@ class OpenAIResponses(Base):
 
     def proposes(self, message: object) -> bool:
         """See guard.wires.history.Pairing."""
-        return look(message, "type") in KINDS
+        return _kind(message) in KINDS
 
     def answers(self, message: object) -> list[str]:
         """See guard.wires.history.Pairing."""
-        return [given_id(look(message, "call_id") or look(message, "id"))] if look(message, "type") in _ANSWERS else []
+        return [given_id(look(message, "call_id") or look(message, "id"))] if _kind(message) in _ANSWERS else []
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------
@@ -136,8 +133,8 @@ def _items(reply: object) -> list[JsonObject]:
 def _item(item: object) -> JsonObject:
     """One item, without fields that are null. A call that cannot be read must not cost its siblings their results, so it is read apart."""
     fields = shallow(item)
-    kind = fields.get("type")
-    if not isinstance(kind, str) and fields.get("role") != "assistant":
+    kind = _kind(fields)
+    if not kind and fields.get("role") != "assistant":
         raise WireError(f"{_EXPECTED}; each is an object with a `type`")
     calls = kind in KINDS
     return {
@@ -156,10 +153,16 @@ def _bare(value: Json) -> Json:
     ]
 
 
+def _kind(item: object) -> str:
+    """The type of an item; empty where it has none."""
+    kind = look(item, "type")
+    return kind if isinstance(kind, str) else ""
+
+
 def _ours(items: Sequence[JsonObject]) -> list[JsonObject]:
     """The calls that the provider has not run itself."""
-    done = {item.get("call_id") for item in items if item.get("type") in _ANSWERS}
-    return [item for item in items if item.get("type") in KINDS and item.get("call_id") not in done]
+    done = {given_id(item.get("call_id")) for item in items if _kind(item) in _ANSWERS} - {""}
+    return [item for item in items if _kind(item) in KINDS and given_id(item.get("call_id")) not in done]
 
 
 def _statuses(items: Sequence[JsonObject]) -> list[Json]:

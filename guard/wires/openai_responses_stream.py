@@ -6,11 +6,12 @@ stays `incomplete`, with the text that came. Comes after `streams`, before the w
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from guard.core.values import JsonObject
 from guard.wires.plain import apart, look, plain, shallow
-from guard.wires.streams import CUT_OFF
+from guard.wires.streams import CUT_OFF, worst
 
 WHOLE = frozenset({"completed"})
 _LAST = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
@@ -27,13 +28,33 @@ _NAMELESS: dict[str, JsonObject] = {
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call"})
 
 
+@dataclass
+class _Item:
+    """An item on its way: where it stands, its id, what is known of it, and the pieces of its text."""
+
+    index: object
+    id: object
+    fields: JsonObject
+    done: bool = False
+    pieces: dict[str, str] = field(default_factory=dict)
+
+    def whole(self) -> JsonObject:
+        """The item as far as it came; empty for one that says nothing before it is whole, such as reasoning."""
+        if self.done:
+            return self.fields
+        if self.fields.get("type") in _CALLS:
+            return {**self.fields, **self.pieces, "status": "incomplete"}
+        if self.fields.get("type") != "message" or not self.pieces.get("text"):
+            return {}
+        said = {"type": "output_text", "text": self.pieces["text"], "annotations": []}
+        return {**self.fields, "content": [said], "status": "incomplete"}
+
+
 class Items:
     """Collects the events of one streamed response. See `guard.wires.streams.Assembly`."""
 
     def __init__(self) -> None:
-        self._items: dict[object, JsonObject] = {}
-        self._done: set[object] = set()
-        self._pieces: dict[object, dict[str, str]] = {}
+        self._items: list[_Item] = []
         self._last: JsonObject | None = None
         self._model: Any = None
         self._failed = False
@@ -55,38 +76,40 @@ class Items:
         elif kind == "error":
             self._failed = True
         elif kind in ("response.output_item.added", "response.output_item.done"):
-            self._item(self._place(event), look(event, "item"), done=kind.endswith("done"))
+            self._item(event, look(event, "item"), done=kind.endswith("done"))
         else:
             self._piece(kind, event)
 
-    def _place(self, event: object) -> object:
-        """Where an item stands: its index, or its id where a host gives no index. An index in use means a new item when the id differs."""
-        index, item = look(event, "output_index"), look(event, "item")
-        name = look(item, "id") or look(item, "call_id") or look(event, "item_id")
-        place = (index if type(index) is int else -1, name if isinstance(name, str) else "")
-        known = [found for found in self._items if isinstance(found, tuple) and _same(found, place)]
-        return known[-1] if known else place
+    def _found(self, index: object, item_id: object, *, new: bool) -> _Item | None:
+        """The item of an event: the one with its id, else the newest of its index that is not done. `new`: the event begins one."""
+        here = [item for item in self._items if index is None or item.index in (None, index)]
+        mine = [item for item in here if item_id is not None and item.id == item_id]
+        going_on = [item for item in here if not item.done and not (new and item_id is not None)]
+        found = mine or going_on
+        return found[-1] if found else None
 
-    def _item(self, place: object, item: object, *, done: bool) -> None:
-        fields = shallow(item)
-        calls = fields.get("type") in _CALLS
-        read = {name: apart(value, 0) if calls else plain(value) for name, value in fields.items() if value is not None}
-        if done or place not in self._done:
-            self._items[place] = read
-        if done:
-            self._done.add(place)
+    def _item(self, event: object, given: object, *, done: bool) -> None:
+        read = _read(given)
+        index, item_id = look(event, "output_index"), read.get("id") or read.get("call_id")
+        item = self._found(index, item_id, new=not done)
+        if item is None:
+            item = _Item(index, item_id, read)
+            self._items.append(item)
+        if done or not item.done:
+            item.fields, item.done = read, done
 
     def _piece(self, kind: str, event: object) -> None:
         stem, _, what = kind.rpartition(".")
         if stem not in _PAYLOADS:
             return
-        payload, place = _PAYLOADS[stem], self._place(event)
-        if place not in self._items:  # a piece without the start of its item: a call without a name
-            self._items[place] = dict(_NAMELESS[payload])
-        pieces = self._pieces.setdefault(place, {})
+        payload, index, item_id = _PAYLOADS[stem], look(event, "output_index"), look(event, "item_id")
+        item = self._found(index, item_id, new=False)
+        if item is None:  # a piece without the start of its item: a call without a name
+            item = _Item(index, item_id, dict(_NAMELESS[payload]))
+            self._items.append(item)
         piece = look(event, "delta") if what == "delta" else look(event, payload)
         if isinstance(piece, str):
-            pieces[payload] = pieces.get(payload, "") + piece if what == "delta" else piece
+            item.pieces[payload] = item.pieces.get(payload, "") + piece if what == "delta" else piece
 
     def _close(self, kind: str, response: object) -> None:
         fields = shallow(response)
@@ -95,9 +118,9 @@ class Items:
         kept = {
             name: plain(fields[name]) for name in ("id", "model", "usage", "incomplete_details") if fields.get(name) is not None
         }
-        status = fields.get("status") or kind.rpartition(".")[2]
-        bad = self._last is not None and self._last["status"] not in WHOLE  # of two ends, one that does not say whole counts
-        self._last = {**kept, "status": self._last["status"] if bad and self._last else plain(status), "output": items}
+        told = [self._last and self._last["status"], plain(fields.get("status")), kind.rpartition(".")[2]]
+        status = worst([word for word in told if word is not None], WHOLE)
+        self._last = {**kept, "status": status, "output": items}
 
     def cut(self) -> None:
         """See Assembly."""
@@ -108,28 +131,11 @@ class Items:
         last = self._last or {"status": CUT_OFF, "output": []}
         if self._failed:
             last = {**last, "status": "failed"}
-        found = [item for place in self._items if (item := self._whole(place))]
+        found = [whole for item in self._items if (whole := item.whole())]
         return {"model": self._model, **last, "output": last["output"] or found}
-
-    def _whole(self, place: object) -> JsonObject:
-        """An item as far as it came; empty for one that says nothing before it is whole, such as reasoning."""
-        item, pieces = self._items[place], self._pieces.get(place, {})
-        if place in self._done:
-            return item
-        if item.get("type") in _CALLS:
-            return {**item, **pieces, "status": "incomplete"}
-        if item.get("type") != "message" or not pieces.get("text"):
-            return {}
-        said = {"type": "output_text", "text": pieces["text"], "annotations": []}
-        return {**item, "content": [said], "status": "incomplete"}
-
-
-def _same(known: tuple[Any, ...], place: tuple[int, str]) -> bool:
-    index, name = place
-    if name and known[1]:
-        return bool(name == known[1] and (index in (-1, known[0]) or known[0] == -1))
-    return bool(index == known[0])
 
 
 def _read(item: object) -> JsonObject:
-    return {name: apart(value, 0) if look(item, "type") in _CALLS else plain(value) for name, value in shallow(item).items()}
+    """An item without fields that are null; a call that cannot be read must not cost its siblings their results."""
+    fields = {name: value for name, value in shallow(item).items() if value is not None}
+    return {name: apart(value, 0) if fields.get("type") in _CALLS else plain(value) for name, value in fields.items()}
