@@ -180,13 +180,14 @@ def test_what_the_provider_ran_itself_is_no_call() -> None:
     assert BEDROCK.read({"role": "assistant", "content": [server, {"text": "x"}]}).calls == ()
 
 
-def test_gemini_pairs_by_name_where_no_id_came() -> None:
+@pytest.mark.parametrize("role", ["user", "function"])
+def test_gemini_pairs_by_name_where_no_id_came(role: str) -> None:
     """Of results without ids each answers the first open call of its name; what lacks is closed in call order."""
     said = message("gemini", (None, "look", {"n": 1}), (None, "pay", {"n": 2}), (None, "look", {"n": 3}))
     reply = GEMINI.read(said)
     asked = GEMINI.user("hi")
     [whole] = GEMINI.results(reply, [outcome(call, call.tool) for call in reply.calls])
-    half = {"role": "user", "parts": [whole["parts"][1], {"text": "And now?"}]}
+    half = {"role": role, "parts": [whole["parts"][1], {"text": "And now?"}]}
 
     assert all("id" not in part["functionResponse"] for part in whole["parts"])
     assert GEMINI.open_calls([asked, said, half]) is not None

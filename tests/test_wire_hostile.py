@@ -69,6 +69,7 @@ def only_wire_errors(call: Any) -> Any:
         return None
 
 
+@pytest.mark.slow
 @every
 @settings(max_examples=80, deadline=None)
 @given(data=st.data())
@@ -88,6 +89,7 @@ def test_a_reply_is_read_or_refused(name: str, data: st.DataObject) -> None:
         assert wire(name).read(wire(name).joined(stored)).kept == reply.kept
 
 
+@pytest.mark.slow
 @every
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
@@ -107,6 +109,7 @@ def test_a_history_is_closed_or_refused(name: str, data: st.DataObject) -> None:
         assert wire(name).open_calls(closed) is None
 
 
+@pytest.mark.slow
 @every
 @settings(max_examples=80, deadline=None)
 @given(data=st.data())

@@ -169,10 +169,13 @@ def _part(part: object) -> JsonObject:
 
 
 def _said(message: object) -> JsonObject:
-    """A content of the user as plain JSON."""
+    """A content of the user as plain JSON. Results that an older host put under a role of their own are the user's today."""
     content = whole(message, blobs=True)
     parts = content.get("parts")
-    return {**content, "parts": [_part(part) for part in parts]} if isinstance(parts, list) else content
+    if not isinstance(parts, list):
+        return content
+    role = {"role": "user"} if content.get("role") in ("function", "tool") else {}
+    return {**content, **role, "parts": [_part(part) for part in parts]}
 
 
 def _uses(message: JsonObject) -> list[JsonObject]:

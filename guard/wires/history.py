@@ -70,8 +70,8 @@ def replies(wire: Pairing, history: Sequence[object]) -> list[Said]:
     return found
 
 
-def _read(wire: Pairing, history: Sequence[object], said: Said) -> Reply | None:
-    """The reply, where it may hold calls."""
+def reply_at(wire: Pairing, history: Sequence[object], said: Said) -> Reply | None:
+    """The reply that stands there, read; None where it holds no calls."""
     messages = history[said.start : said.stop]
     return wire.read(wire.joined(messages)) if any(wire.proposes(message) for message in messages) else None
 
@@ -127,7 +127,7 @@ def close_all(
     found = replies(wire, messages)
     body: list[JsonObject] = messages[: found[0].start] if found else messages
     for said in found:
-        reply = _read(wire, messages, said)
+        reply = reply_at(wire, messages, said)
         if reply is None or len(positions(wire, messages, said, reply)) == len(reply.kept):
             body += messages[said.start : said.end]
         else:
@@ -139,7 +139,7 @@ def answered(wire: Pairing, history: Sequence[object], digest_of: Callable[[tupl
     """See Wire.answered."""
     digests: list[str] = []
     for said in replies(wire, history):
-        reply = _read(wire, history, said)
+        reply = reply_at(wire, history, said)
         if reply is not None and reply.kept and len(positions(wire, history, said, reply)) == len(reply.kept):
             digests.append(digest_of(reply.kept))
     return digests
@@ -148,7 +148,7 @@ def answered(wire: Pairing, history: Sequence[object], digest_of: Callable[[tupl
 def open_calls(wire: Pairing, history: Sequence[object]) -> tuple[int, Reply, frozenset[int]] | None:
     """See Wire.open_calls."""
     for said in reversed(replies(wire, history)):
-        reply = _read(wire, history, said)
+        reply = reply_at(wire, history, said)
         if reply is not None:
             done = positions(wire, history, said, reply)
             if len(done) < len(reply.kept):
