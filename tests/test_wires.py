@@ -27,7 +27,7 @@ from guard.wires import wire
 
 def test_unknown_wire_names_the_known_ones():
     """An unknown wire is a WireError that names the known wires."""
-    with pytest.raises(WireError, match="anthropic, openai-chat"):
+    with pytest.raises(WireError, match="anthropic, bedrock-converse, gemini, openai-chat, openai-responses"):
         wire("smoke-signals")
 
 
