@@ -158,3 +158,77 @@ def _anthropic_results(blocks: list[dict], waiting: list[str], where: str) -> No
         need(all(block["type"] in ("text", "image") for block in inner), f"{where}.tool_result: text and image blocks only")
         pictures = any(block["type"] == "image" for block in inner)
         need(not (result.get("is_error") and pictures), f"{where}: when `is_error` is true all content must be type `text`")
+
+
+# -- OpenAI Responses ------------------------------------------------------------------------------------------------
+
+CALLS = {
+    "function_call": "arguments",
+    "custom_tool_call": "input",
+    "local_shell_call": "action",
+    "shell_call": "action",
+    "apply_patch_call": "operation",
+}
+MODEL_ITEMS = {*CALLS, "reasoning", "web_search_call", "tool_search_call", "tool_search_output", "file_search_call"}
+
+
+def check_responses(body: dict, known: tuple[str, ...] = ()) -> None:
+    """Raise RejectedError for a request that Responses would not take. `known`: calls of the response named by `previous_response_id`."""
+    items = body.get("input")
+    items = [{"role": "user", "content": items}] if isinstance(items, str) else items
+    need(isinstance(items, list) and items, "'input' must be a text or a list that is not empty")
+    for number, tool in enumerate(body.get("tools", [])):
+        need(OPENAI_NAME.fullmatch(tool["name"]), f"Invalid 'tools[{number}].name': {tool['name']!r}")
+        need("strict" in tool and "parameters" in tool, f"Missing required parameter: 'tools[{number}].strict'")
+    waiting: list[str] = list(known) if "previous_response_id" in body else []
+    names: set[str] = set()
+    for number, item in enumerate(items):
+        where = f"input[{number}]"
+        kind = item.get("type") or "message"
+        need(item.get("id") is None or item["id"] not in names, f"Duplicate item found with id {item.get('id')}")
+        names.add(item.get("id"))
+        if kind.removesuffix("_output") in CALLS and kind.endswith("_output"):
+            _responses_output(item, waiting, where)
+        elif kind in CALLS:
+            waiting.append(_responses_call(item, waiting, where))
+        else:
+            need(kind == "message" or kind in MODEL_ITEMS, f"Invalid value: {kind!r}: '{where}.type'")
+            if kind == "message":
+                _responses_message(item, where)
+    need(not waiting, f"No tool output found for function call {waiting}.")
+
+
+def _responses_call(item: dict, waiting: list[str], where: str) -> str:
+    payload = item.get(CALLS[item["type"]])
+    text = item["type"] in ("function_call", "custom_tool_call")
+    need(isinstance(payload, str if text else dict), f"Invalid type for '{where}'")
+    need(not text or OPENAI_NAME.fullmatch(item.get("name") or ""), f"Invalid '{where}.name'")
+    if item["type"] == "function_call":
+        try:
+            json.loads(payload)
+        except ValueError:
+            raise RejectedError(f"'{where}.arguments' is not JSON") from None
+    call = item.get("call_id")
+    need(isinstance(call, str) and 0 < len(call) <= 64, f"Invalid '{where}.call_id'")
+    need(call not in waiting, f"Duplicate function call {call}")
+    return call
+
+
+def _responses_output(item: dict, waiting: list[str], where: str) -> None:
+    call = item.get("id" if item["type"] == "local_shell_call_output" else "call_id")
+    need(call in waiting, f"No tool call found for function call output with call_id {call}.")
+    waiting.remove(call)
+    output = item.get("output")
+    need(isinstance(output, str | list) and output, f"Invalid type for '{where}.output'")
+    if item["type"] in ("function_call_output", "custom_tool_call_output"):
+        for part in output if isinstance(output, list) else []:
+            need(part.get("type") in ("input_text", "input_image", "input_file"), f"Invalid value for '{where}.output.type'")
+
+
+def _responses_message(item: dict, where: str) -> None:
+    content = item.get("content")
+    need(item.get("role") in ("user", "system", "developer", "assistant"), f"Invalid value for '{where}.role'")
+    need(isinstance(content, str | list), f"Invalid type for '{where}.content'")
+    own = "output_text" if item["role"] == "assistant" else "input_text"
+    for part in content if isinstance(content, list) else []:
+        need(part.get("type") in (own, "input_image", "refusal"), f"Invalid value: {part.get('type')!r} in '{where}.content'")

@@ -11,23 +11,26 @@ import functools
 import json
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import pytest
-from provider_rules import check_anthropic, check_openai
 from stores_kit import Clock, records
-from wire_helpers import answers, message
+from wire_helpers import answers, message, spelled
+from wire_talk import legal
 
 from guard import Guard, Outcome, PolicyWarning, Session, Turn
 from guard.runner import Conversation
 from guard.stores.chain import verify_store
+from guard.wires import WIRES
 
 BOTH = pytest.mark.parametrize("wire", ["openai-chat", "anthropic"])
-"""Every report of a failure that may happen on any wire is tried on each."""
+"""A report of a failure behind the wires is tried on two of them."""
+EVERY = pytest.mark.parametrize("wire", sorted(WIRES))
+"""A report of a failure that a wire could bring back is tried on each."""
 
 U1 = Session(principal="u1", roles=("staff",), attributes={"job_level": 3})
 U2 = Session(principal="u2", roles=("staff",), attributes={"job_level": 1})
@@ -101,7 +104,7 @@ class Desk:
         told = self.chat.settled()
         self.history += told
         self.legal()
-        return json.dumps(told)
+        return json.dumps(told, default=str)
 
     # -- looking ---------------------------------------------------------------------------------------------------------
 
@@ -138,16 +141,15 @@ class Desk:
 
     def everything(self) -> str:
         """The history and the audit as one text, for what may stand nowhere."""
-        return json.dumps(self.history, ensure_ascii=False) + "".join(record.body for record in records(self.guard.store))
+        return json.dumps(self.history, ensure_ascii=False, default=str) + "".join(
+            record.body for record in records(self.guard.store)
+        )
 
     # -- what always holds -------------------------------------------------------------------------------------------------
 
     def legal(self) -> None:
         """The provider would take the history as the next request."""
-        if self.wire == "anthropic":
-            check_anthropic({"max_tokens": 10, "messages": self.history})
-        else:
-            check_openai({"messages": self.history})
+        legal(self.wire, self.history)
 
     def closed(self) -> None:
         """Each call has its proposal, decision and outcome on record, nothing ran before its decision, and the chain holds."""
@@ -173,10 +175,7 @@ class Desk:
     # -- inside ----------------------------------------------------------------------------------------------------------
 
     def _spelled(self, arguments: Any) -> Any:
-        """Anthropic delivers objects, the other wire text."""
-        if self.wire == "anthropic":
-            return json.loads(arguments) if isinstance(arguments, str) else arguments
-        return arguments if isinstance(arguments, str) else json.dumps(arguments)
+        return spelled(self.wire, arguments)
 
     def _decided(self, tool: str) -> bool:
         begun = [event for event in self.audit("call.decided") if event["decision"]["verdict"] == "allow"]
@@ -264,9 +263,14 @@ def problems(one: Outcome) -> dict[str, dict[str, Any]]:
 
 def shown_schema(desk: Desk, tool: str) -> dict[str, Any]:
     """The parameters of a tool as the model sees them."""
-    for item in desk.chat.tools:
-        body = item.get("function", item)
-        if body["name"] == tool:
-            found: dict[str, Any] = body.get("parameters") or body["input_schema"]
-            return found
-    raise AssertionError(f"{tool} is not shown")
+    return dict(offered(desk.chat.tools))[tool]
+
+
+def offered(tools: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name and parameters of every tool that is offered, whatever the wire."""
+    for item in tools:
+        for body in item.get("functionDeclarations") or [item.get("function") or item.get("toolSpec") or item]:
+            found = next(
+                body[key] for key in ("parameters", "input_schema", "parametersJsonSchema", "inputSchema") if key in body
+            )
+            yield body["name"], found.get("json", found)

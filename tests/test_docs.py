@@ -7,9 +7,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from provider import Provider
+from wire_talk import streamed
 
 from guard.cli.main import COMMANDS, parser
 from guard.cli.places import system_user
@@ -26,8 +28,8 @@ _CALLS = [
 ]
 
 
-def _script() -> list[dict[str, object]]:
-    turns: list[dict[str, object]] = [
+def _script() -> list[Any]:
+    turns: list[Any] = [
         {
             "role": "assistant",
             "content": None,
@@ -35,7 +37,7 @@ def _script() -> list[dict[str, object]]:
         }
         for calls in _CALLS
     ]
-    return [*turns, {"role": "assistant", "content": "The refund waits for a colleague's approval."}]
+    return [*turns, {"role": "assistant", "content": "The refund waits for a colleague's approval."}, streamed("openai-chat")]
 
 
 def test_every_block_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,12 +56,13 @@ def test_every_block_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
         closing = getattr(space["client"], "close")  # noqa: B009 - the name comes from the README
         closing()
 
-    statuses = [message.get("role") for message in provider.requests[-1]["messages"]]
+    statuses = [message.get("role") for message in provider.requests[2]["messages"]]
 
     assert provider.rejections == []
     assert statuses == ["user", "assistant", "tool", "assistant", "tool"]
     assert space["outcome"].reason == Reason.NOT_GROUNDED  # type: ignore[attr-defined]
     assert "R-1" in str(space["messages"])
+    assert space["messages"][-1]["content"] == "Let me see."  # type: ignore[index]  # what was streamed last
 
 
 def _write(folder: Path, text: str) -> None:

@@ -147,7 +147,7 @@ def test_the_provider_takes_what_the_wires_make(name, ids):
         chat = [wire(name).user("hi")]
         reply = wire(name).read(ask(name, provider, chat, wire(name).tools([TOOL])))
         outcomes = [varied(position, call) for position, call in enumerate(reply.calls)]
-        chat += [wire(name).stored(reply), *wire(name).results(reply, outcomes)]
+        chat += [wire(name).stored(reply)[0], *wire(name).results(reply, outcomes)]
         ask(name, provider, chat)
         ask(name, provider, [*chat, *wire(name).follow_up(outcomes[:2]), wire(name).user("and now?")])
         index, found, _ = wire(name).open_calls(chat[:2])
@@ -183,7 +183,7 @@ def test_what_models_get_wrong_does_not_end_the_conversation(name, parts):
     with Provider([turn, {"role": "assistant", "content": "fine"}]) as provider:
         reply = wire(name).read(ask(name, provider, [HI]))
         results = wire(name).results(reply, [outcome(call, '{"ok":false}') for call in reply.calls])
-        ask(name, provider, [HI, wire(name).stored(reply), *results])
+        ask(name, provider, [HI, wire(name).stored(reply)[0], *results])
 
         assert len(provider.requests) == 2
 
@@ -194,7 +194,7 @@ def test_the_deprecated_function_call_goes_round():
     with Provider([old, {"role": "assistant", "content": "fine"}]) as provider:
         reply = wire("openai-chat").read(ask("openai-chat", provider, [HI]))
         results = wire("openai-chat").results(reply, [outcome(call) for call in reply.calls])
-        ask("openai-chat", provider, [HI, wire("openai-chat").stored(reply), *results])
+        ask("openai-chat", provider, [HI, wire("openai-chat").stored(reply)[0], *results])
 
         assert provider.rejections == []
 
@@ -205,6 +205,6 @@ def test_an_empty_last_word_can_be_sent_back(name):
     empty = {"role": "assistant", "content": [] if name == "anthropic" else None}
     with Provider([empty, {"role": "assistant", "content": "fine"}]) as provider:
         reply = wire(name).read(ask(name, provider, [HI]))
-        ask(name, provider, [HI, wire(name).stored(reply), HI])
+        ask(name, provider, [HI, wire(name).stored(reply)[0], HI])
 
         assert (reply.calls, len(provider.requests)) == ((), 2)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reports import BOTH, U1, U2, Desk, codes, error, outcome, start, states, write
+from reports import EVERY, U1, U2, Desk, codes, error, outcome, start, states, write
 from wire_helpers import message
 
 from guard import AsyncGuard, ConversationError, GuardError, PolicyWarning, Session, ToolCall
@@ -36,7 +36,7 @@ TOOLS = {"a": me, "b": me, "act": act}
 THREAD = pytest.mark.parametrize("extra", ["", ", timeout: 5s"], ids=["inline", "in-a-thread"])
 
 
-@BOTH
+@EVERY
 @THREAD
 def test_a_connection_that_somebody_else_opened_br_229(tmp_path: Path, wire: str, extra: str) -> None:
     """Each call carries its own session's value, whoever opened a shared resource and whatever is ambient then."""
@@ -61,7 +61,7 @@ def test_a_connection_that_somebody_else_opened_br_229(tmp_path: Path, wire: str
     desk.closed()
 
 
-@BOTH
+@EVERY
 @THREAD
 @pytest.mark.parametrize("count", [1, 2, 50])
 def test_identity_does_not_depend_on_where_a_tool_runs_br_231_232(tmp_path: Path, wire: str, extra: str, count: int) -> None:
@@ -75,7 +75,7 @@ def test_identity_does_not_depend_on_where_a_tool_runs_br_231_232(tmp_path: Path
     desk.closed()
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("session", [None, "u1", {"principal": "u1", "roles": ["staff"]}])
 def test_no_session_no_call_br_231b(tmp_path: Path, wire: str, session: Any) -> None:
     """Without a session nothing can be opened or called: there is no default person."""
@@ -100,7 +100,7 @@ def test_no_session_no_call_br_231b(tmp_path: Path, wire: str, session: Any) -> 
     desk.closed()
 
 
-@BOTH
+@EVERY
 @THREAD
 def test_a_warm_thread_serves_the_next_person_br_233(tmp_path: Path, wire: str, extra: str) -> None:
     """One worker thread serves two persons in turn and many at once; each call runs as its own person."""
@@ -119,7 +119,7 @@ def test_a_warm_thread_serves_the_next_person_br_233(tmp_path: Path, wire: str, 
     desk.closed()
 
 
-@BOTH
+@EVERY
 def test_nobody_gets_anothers_recorded_result_br_234(tmp_path: Path, wire: str) -> None:
     """An equal call of another person is another call: run, authorized, redacted and recorded as that person's."""
     policy = OWN.replace("EXTRA", ", result: {keep: [of]}")
@@ -137,7 +137,7 @@ def test_nobody_gets_anothers_recorded_result_br_234(tmp_path: Path, wire: str) 
     desk.closed()
 
 
-@BOTH
+@EVERY
 def test_a_conversation_belongs_to_one_person_br_234b(tmp_path: Path, wire: str) -> None:
     """Opening or calling into another person's conversation is refused, so its results cannot be had through it."""
     desk = start(tmp_path, wire, OWN.replace("EXTRA", ""), TOOLS, store="sqlite")
@@ -160,7 +160,7 @@ SUB = """
 """
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
 def test_a_gated_tool_inside_a_sub_agent_br_236(tmp_path: Path, wire: str, store: str) -> None:
     """A sub-agent's gated call is held under the same conversation, and runs once after a person's yes, never for lack of a store."""
@@ -187,7 +187,7 @@ def test_a_gated_tool_inside_a_sub_agent_br_236(tmp_path: Path, wire: str, store
     desk.closed()
 
 
-@BOTH
+@EVERY
 def test_a_sub_agent_is_never_wider_br_236b(tmp_path: Path, wire: str) -> None:
     """A child has at most its parent's roles, tools and budget."""
     policy = SUB.replace("approve: never, repeat: allow", "approve: never")
@@ -205,7 +205,7 @@ def test_a_sub_agent_is_never_wider_br_236b(tmp_path: Path, wire: str) -> None:
     desk.closed()
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
 def test_a_budget_does_not_hang_on_a_connection_br_238(tmp_path: Path, wire: str, store: str) -> None:
     """However often the same conversation is opened anew, its budget and its approvals stay the same ones."""
@@ -224,7 +224,7 @@ def test_a_budget_does_not_hang_on_a_connection_br_238(tmp_path: Path, wire: str
     desk.closed()
 
 
-@BOTH
+@EVERY
 def test_many_tasks_of_one_loop_br_229b(tmp_path: Path, wire: str) -> None:
     """In one event loop, with sync and async tools together, every person's calls stay that person's."""
     desk = Desk(wire=wire, store="memory", clock=lambda: 0.0)  # type: ignore[arg-type]

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reports import BOTH, error, outcome, start, states
-from wire_helpers import PNG, answers
-
-from guard import WireError
+from reports import EVERY, error, outcome, start, states
+from wire_helpers import PNG, answers, failures, stored_ids
 
 SEARCH = """
     tools:
@@ -22,7 +20,7 @@ def search(q: str) -> dict[str, str]:
     return {"found": q}
 
 
-@BOTH
+@EVERY
 def test_one_of_two_parallel_calls_raises_br_001(tmp_path: Path, wire: str) -> None:
     """A failing call gets a marked error of its own, and its sibling keeps its result."""
 
@@ -45,14 +43,12 @@ def test_one_of_two_parallel_calls_raises_br_001(tmp_path: Path, wire: str) -> N
     assert error(outcome(turn, "c2"))["code"] == "tool_failed"
     assert '["T1"]' in desk.result("c1")
     assert "files.example.com" not in desk.everything()
-    if wire == "anthropic":
-        blocks = turn.messages[0]["content"]
-        assert [block.get("is_error", False) for block in blocks] == [False, True]
+    assert failures(wire, turn.messages) == [False, True]
     assert turn.stop is None
     desk.closed()
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("failing", [0, 1, 2])
 def test_failure_at_any_place_of_three_br_001b(tmp_path: Path, wire: str, failing: int) -> None:
     """Wherever in a batch the failing call stands, the other two keep their results."""
@@ -90,7 +86,7 @@ def test_user_side_content_comes_after_the_batch_br_002(tmp_path: Path) -> None:
     desk.closed()
 
 
-@BOTH
+@EVERY
 def test_two_calls_under_one_id_br_003(tmp_path: Path, wire: str) -> None:
     """Two calls that share an id are both judged, run and answered, under ids that differ in call and result alike."""
     desk = start(tmp_path, wire, SEARCH, {"search": search})
@@ -103,7 +99,7 @@ def test_two_calls_under_one_id_br_003(tmp_path: Path, wire: str) -> None:
     desk.closed()
 
 
-@BOTH
+@EVERY
 def test_one_approval_never_covers_two_calls_of_one_id_br_003b(tmp_path: Path, wire: str) -> None:
     """Two held calls that share an id wait for two approvals; a yes to one runs that one alone."""
 
@@ -121,7 +117,7 @@ def test_one_approval_never_covers_two_calls_of_one_id_br_003b(tmp_path: Path, w
     desk.closed()
 
 
-@BOTH
+@EVERY
 def test_same_tool_twice_with_other_arguments_br_005(tmp_path: Path, wire: str) -> None:
     """Nothing is keyed by the tool's name: each of two calls of one tool gets its own answer."""
     desk = start(tmp_path, wire, SEARCH, {"search": search})
@@ -131,7 +127,7 @@ def test_same_tool_twice_with_other_arguments_br_005(tmp_path: Path, wire: str) 
     desk.closed()
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("name", ["0", "call_1"])
 def test_same_id_in_every_turn_br_006(tmp_path: Path, wire: str, name: str) -> None:
     """An id means its call in its own turn only: the second turn's result is fresh."""
@@ -150,7 +146,7 @@ def test_same_id_in_every_turn_br_006(tmp_path: Path, wire: str, name: str) -> N
     desk.closed()
 
 
-@BOTH
+@EVERY
 def test_approval_of_an_earlier_turn_does_not_cover_its_id_br_006b(tmp_path: Path, wire: str) -> None:
     """An approval given for id 0 in one turn says nothing about another call with id 0 in the next."""
 
@@ -170,25 +166,36 @@ def test_approval_of_an_earlier_turn_does_not_cover_its_id_br_006b(tmp_path: Pat
 
 
 def test_an_item_id_is_no_call_id_br_007(tmp_path: Path) -> None:
-    """The wire with item ids is not known yet and says so; on the known wire only the call's own id pairs and is recorded."""
+    """Where items have ids of their own, only the call's id pairs, and the records bear it."""
 
     def clock() -> str:
         return "12:00"
 
-    desk = start(tmp_path, "openai-chat", "tools: {clock: {kind: read, allow: [staff]}}", {"clock": clock})
-    with pytest.raises(WireError, match="openai-responses"):
-        desk.guard.open(desk.chat.session, wire="openai-responses", conversation="other")
+    desk = start(tmp_path, "openai-responses", "tools: {clock: {kind: read, allow: [staff]}}", {"clock": clock})
+    item = {"type": "function_call", "id": "fc_1", "call_id": "call_9", "name": "clock", "arguments": "{}", "status": "completed"}
+    turn = desk.chat.handle({"output": [item]}, history=desk.history)
+    assert turn.append == [item, {"type": "function_call_output", "call_id": "call_9", "output": "12:00"}]
+    assert {event["call_id"] for event in desk.audit("call.proposed")} == {"call_9"}
+    desk.seen.append(turn)
+    desk.history += turn.append
+    desk.legal()
+    desk.closed()
+
+
+def test_an_entry_of_a_chat_with_an_item_id_br_007b(tmp_path: Path) -> None:
+    """A field that only looks like an id pairs nothing."""
+    desk = start(tmp_path, "openai-chat", "tools: {clock: {kind: read, allow: [staff]}}", {"clock": lambda: "12:00"})
     entry = {"id": "call_9", "item_id": "fc_1", "type": "function", "function": {"name": "clock", "arguments": "{}"}}
     turn = desk.chat.handle({"role": "assistant", "content": None, "tool_calls": [entry]}, history=desk.history)
     assert [item["tool_call_id"] for item in turn.messages] == ["call_9"]
-    assert {event["call_id"] for event in desk.audit("call.proposed")} == {"call_9"}
     desk.seen.append(turn)
     desk.closed()
 
 
-LEGAL = re.compile(r"[a-zA-Z0-9_-]+")
+LEGAL = {"anthropic": re.compile(r"[a-zA-Z0-9_-]+"), "bedrock-converse": re.compile(r"[a-zA-Z0-9_.:-]{1,64}")}
 
 
+@pytest.mark.parametrize("wire", LEGAL)
 @pytest.mark.parametrize(
     "names",
     [
@@ -199,20 +206,20 @@ LEGAL = re.compile(r"[a-zA-Z0-9_-]+")
         pytest.param(("é", "è"), id="beyond-ascii"),
     ],
 )
-def test_foreign_ids_on_a_strict_wire_br_008(tmp_path: Path, names: tuple[str, str]) -> None:
+def test_foreign_ids_on_a_strict_wire_br_008(tmp_path: Path, wire: str, names: tuple[str, str]) -> None:
     """Ids of another provider become legal ones, the same in call and result, different from each other, never empty."""
-    desk = start(tmp_path, "anthropic", SEARCH, {"search": search})
+    desk = start(tmp_path, wire, SEARCH, {"search": search})
     turn = desk.propose((names[0], "search", {"q": "a"}), (names[1], "search", {"q": "b"}))
     assert states(turn) == ["done", "done"]
-    calls = [block["id"] for block in turn.append[0]["content"] if block["type"] == "tool_use"]
-    results = [name for name, _ in answers("anthropic", turn.messages)]
-    assert calls == results
+    calls = stored_ids(wire, turn.append)
+    assert calls == [name for name, _ in answers(wire, turn.messages)]
     assert len(set(calls)) == 2
-    assert all(LEGAL.fullmatch(name) for name in calls)
+    assert all(LEGAL[wire].fullmatch(name) for name in calls)
     desk.closed()
 
 
-def test_all_results_in_one_message_br_009(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wire", ["anthropic", "bedrock-converse", "gemini"])
+def test_all_results_in_one_message_br_009(tmp_path: Path, wire: str) -> None:
     """One user message carries every result of the turn, refusals and errors included."""
 
     def a() -> str:
@@ -222,15 +229,16 @@ def test_all_results_in_one_message_br_009(tmp_path: Path) -> None:
         raise OSError
 
     policy = "tools: {a: {kind: read, allow: [staff]}, b: {kind: read, allow: [staff]}, c: {kind: read, allow: [nobody]}}"
-    desk = start(tmp_path, "anthropic", policy, {"a": a, "b": b, "c": lambda: "C"})
+    desk = start(tmp_path, wire, policy, {"a": a, "b": b, "c": lambda: "C"})
     turn = desk.propose(("t1", "a", {}), ("t2", "b", {}), ("t3", "c", {}))
     assert states(turn) == ["done", "failed", "refused"]
     assert len(turn.messages) == 1
-    assert [block["tool_use_id"] for block in turn.messages[0]["content"]] == ["t1", "t2", "t3"]
+    assert [name for name, _ in answers(wire, turn.messages)] == ["t1", "t2", "t3"]
+    assert failures(wire, turn.messages) == [False, True, True]
     desk.closed()
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("name", ["multi_tool_use.parallel", "functions.refund", "Refund", "refund "])
 def test_wrapper_or_misspelt_name_br_011(tmp_path: Path, wire: str, name: str) -> None:
     """A name that is no tool's is refused as unknown with the known names; nothing inside its arguments runs or is asked for."""
@@ -256,7 +264,7 @@ def test_wrapper_or_misspelt_name_br_011(tmp_path: Path, wire: str, name: str) -
     desk.closed()
 
 
-@BOTH
+@EVERY
 def test_refusal_that_ends_the_run_is_still_the_calls_result_br_013(tmp_path: Path, wire: str) -> None:
     """When a limit ends the run, the call is answered before control returns."""
     policy = """

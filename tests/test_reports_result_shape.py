@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -12,13 +11,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from reports import BOTH, error, outcome, start, states
-from wire_helpers import PNG
+from reports import EVERY, error, outcome, start, states
+from wire_helpers import failures
 
 TWO = "tools: {act: {kind: action, allow: [staff], approve: never}, look: {kind: read, allow: [staff]}}"
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("value", ["", None, " \n", [], {}, (), set()], ids=repr)
 def test_nothing_becomes_words_br_193(tmp_path: Path, wire: str, value: Any) -> None:
     """An empty result is a short text that says so, for an action that it is done; never an empty block, never no result."""
@@ -43,7 +42,7 @@ class Odd:
     __str__ = __repr__
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
 def test_a_success_stays_one_br_196(tmp_path: Path, wire: str, store: str) -> None:
     """Dates, exact amounts, enums, sets and the rest have one form each, in stable order; what has none is named by its type."""
@@ -99,7 +98,7 @@ def circle() -> list[Any]:
     return found
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize(
     "make",
     [
@@ -125,7 +124,7 @@ def test_an_action_with_an_odd_result_is_done_br_196b(tmp_path: Path, wire: str,
     desk.closed()
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf"), Decimal("NaN"), Decimal("Infinity")], ids=str)
 def test_numbers_that_json_lacks_br_198(tmp_path: Path, wire: str, number: Any) -> None:
     """A number that is not finite becomes null at any depth; the rest of the result stays as it is."""
@@ -137,60 +136,10 @@ def test_numbers_that_json_lacks_br_198(tmp_path: Path, wire: str, number: Any) 
     desk.closed()
 
 
-PICTURE = base64.b64encode(base64.b64decode(PNG.data) + bytes(300_000)).decode()
-SHOTS: dict[str, Any] = {
-    "mcp": {"content": [{"type": "text", "text": "the page"}, {"type": "image", "data": PICTURE, "mimeType": "image/png"}]},
-    "openai": [
-        {"type": "text", "text": "the page"},
-        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PICTURE}"}},
-    ],
-    "anthropic": [
-        {"type": "text", "text": "the page"},
-        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PICTURE}},
-    ],
-}
-
-
-@BOTH
-@pytest.mark.parametrize("form", SHOTS)
-def test_pictures_go_where_the_wire_takes_them_br_199(tmp_path: Path, wire: str, form: str) -> None:
-    """A tool message holds text that names the picture; the picture stands in a user message, or in the block where that is legal."""
-    desk = start(tmp_path, wire, TWO, {"look": lambda: SHOTS[form], "act": lambda: 1})
-    turn = desk.propose(("c1", "look", {}), ("c2", "act", {}))
-    assert states(turn) == ["done", "done"]
-    assert "the page" in desk.result("c1")
-    if wire == "openai-chat":
-        assert [item["role"] for item in turn.messages] == ["tool", "tool", "user"]
-        assert "picture" in desk.result("c1")
-        assert PICTURE not in desk.result("c1")
-    else:
-        (block, _) = turn.messages[0]["content"]
-        assert [part["type"] for part in block["content"]] == ["text", "image"]
-    assert json.dumps(turn.messages).count(PICTURE) == 1
-    desk.closed()
-
-
-@BOTH
-@pytest.mark.parametrize("kind", ["image/png", "application/pdf"])
-def test_data_inside_a_result_is_lifted_out_br_201(tmp_path: Path, wire: str, kind: str) -> None:
-    """A text that is wholly a data URI is replaced by a short marker wherever it stands; a text that only mentions one stays."""
-    uri = f"data:{kind};base64,{PICTURE}"
-    rows = {"rows": [{"img": uri, "name": "a", "note": "see data:text/plain;base64, for more"}]}
-    desk = start(tmp_path, wire, TWO, {"look": lambda: rows, "act": lambda: 1})
-    turn = desk.propose(("c1", "look", {}))
-    text = outcome(turn, "c1").content
-    told = text if isinstance(text, str) else str(text[0])
-    assert json.loads(told)["rows"][0]["img"].startswith(f"[{kind}, ")
-    assert len(told) < 300
-    assert "see data:text/plain;base64, for more" in told
-    assert json.dumps(turn.messages).count(PICTURE) == (1 if kind == "image/png" else 0)
-    desk.closed()
-
-
 PAY = "tools: {pay: {kind: action, allow: [staff], approve: {by: [boss]}, limits: {sum: amount, at_most: 8}}}"
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize(
     "answer",
     [
@@ -218,7 +167,7 @@ def test_a_failure_told_in_band_br_195(tmp_path: Path, wire: str, answer: dict[s
     desk.closed()
 
 
-@BOTH
+@EVERY
 def test_a_failed_lookup_reads_as_an_error_br_195b(tmp_path: Path, wire: str) -> None:
     """The wire's own mark of an error is set where the wire has one, and the text says that it is none of data."""
     answer = {"isError": True, "content": [{"type": "text", "text": "no such row"}]}
@@ -227,39 +176,11 @@ def test_a_failed_lookup_reads_as_an_error_br_195b(tmp_path: Path, wire: str) ->
     turn = desk.propose(("c1", "look", {}))
     assert error(outcome(turn, "c1"))["code"] == "tool_failed"
     assert "no such row" in error(outcome(turn, "c1"))["message"]
-    if wire == "anthropic":
-        assert turn.messages[0]["content"][0]["is_error"] is True
+    assert failures(wire, turn.messages) == [True]
     desk.closed()
 
 
-@BOTH
-@pytest.mark.parametrize(
-    ("keep", "shown"), [("[name]", 0), ("[scan, photo]", 2), ("[scan]", 0), ("[name, scan, photo]", 2), ("[other]", 0)]
-)
-def test_pictures_follow_the_field_filter_br_201b(tmp_path: Path, wire: str, keep: str, shown: int) -> None:
-    """A picture in a field that the policy does not keep is not shown, neither in place nor beside the text."""
-    uri = f"data:image/png;base64,{PICTURE}"
-    policy = f"tools: {{look: {{kind: read, allow: [staff], result: {{keep: {keep}}}}}}}"
-    desk = start(tmp_path, wire, policy, {"look": lambda: {"name": "a", "scan": uri, "photo": uri}})
-    turn = desk.propose(("c1", "look", {}))
-    assert states(turn) == ["done"]
-    assert json.dumps(turn.messages).count(PICTURE) == shown
-    desk.closed()
-
-
-@BOTH
-@pytest.mark.parametrize("form", SHOTS)
-def test_blocks_do_not_pass_by_the_field_filter_br_201c(tmp_path: Path, wire: str, form: str) -> None:
-    """A tool whose policy lists the fields to keep shows nothing when it returns texts and pictures in place of fields."""
-    policy = "tools: {look: {kind: read, allow: [staff], result: {keep: [name]}}}"
-    desk = start(tmp_path, wire, policy, {"look": lambda: SHOTS[form]})
-    turn = desk.propose(("c1", "look", {}))
-    assert "the page" not in json.dumps(turn.messages)
-    assert PICTURE not in json.dumps(turn.messages)
-    desk.closed()
-
-
-@BOTH
+@EVERY
 @pytest.mark.parametrize("tool", ["act", "look"])
 @pytest.mark.parametrize(
     "failure", [{"isError": True, "content": []}, {"isError": True, "content": [{"type": "text", "text": " "}]}]
@@ -273,7 +194,7 @@ def test_a_failure_without_words_br_195d(tmp_path: Path, wire: str, tool: str, f
     desk.closed()
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("keep", ["[id]", "[error]", "[id, error]"])
 @pytest.mark.parametrize("tool", ["act", "look"])
 def test_a_filtered_failure_stays_a_failure_br_195c(tmp_path: Path, wire: str, keep: str, tool: str) -> None:

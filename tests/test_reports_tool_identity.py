@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from reports import BOSS, BOTH, codes, start, states, write
+from reports import BOSS, EVERY, codes, error, offered, start, states, write
+from wire_helpers import make_tool, message, spelled
 
 from guard import Guard, GuardError, PolicyError, Registry, WireError, tool
 from guard.policy import survey_policy
 from guard.policy.pins import compare, pin
 from guard.review.lints import lint
-from guard.wires.common import legal
+from guard.wires import wire as wire_named
+from guard.wires.names import Spelling, legal, tool_names
 
 MAIL = """
     tools:
@@ -46,7 +48,7 @@ def test_of_two_tools_with_one_name_none_wins_br_139() -> None:
         registry.add(named("send_email"))
 
 
-@BOTH
+@EVERY
 def test_each_server_has_its_own_name_and_approval_br_139(tmp_path: Path, wire: str) -> None:
     """With the server in the name, an approval of one is none of the other."""
     desk = start(tmp_path, wire, MAIL, {name: lambda to: to for name in ("mail1_send_email", "mail2_send_email")})
@@ -73,7 +75,7 @@ def test_names_that_fall_together_are_never_told_apart_by_guessing_br_140(tmp_pa
         Guard.load(two, tools={"salesforceread": lambda: ""}, store="memory://")
 
 
-@BOTH
+@EVERY
 def test_what_is_judged_is_what_runs_br_140(tmp_path: Path, wire: str) -> None:
     """With both names exact, the forbidden one is refused and the other runs, whatever their order."""
     policy = """
@@ -103,18 +105,56 @@ def test_short_names_hold_a_digest_of_the_whole_br_141() -> None:
     assert legal("a" * 64, 64) == "a" * 64
 
 
-@pytest.mark.parametrize("wire", ["openai-chat"])
-@pytest.mark.parametrize("names", [LONG, ["\u641c\u7d22\u5de5\u5177", "\u5220\u9664\u5de5\u5177"]], ids=["br_141", "br_143"])
-def test_a_name_that_the_provider_rejects_is_said_and_never_cut_br_141_143(tmp_path: Path, wire: str, names: list[str]) -> None:
-    """No tool takes the other's place: offering them says which name must be changed, and calls are matched by the whole name."""
-    policy = f"tools:\n  {names[0]}: {{kind: read, allow: [staff]}}\n  {names[1]}: {{kind: action, approve: never}}\n"
-    desk = start(tmp_path, wire, policy, {name: lambda: "ok" for name in names})
-    with pytest.raises(WireError, match="the provider rejects the tool name"):
-        _ = desk.chat.tools
-    turn = desk.propose(("c1", names[0], {}), ("c2", names[1], {}), ("c3", names[0][:-1], {}))
-    assert states(turn) == ["done", "refused", "refused"]
-    assert desk.ran == [(names[0], {})]
-    assert len({legal(name, 64) for name in names}) == 2
+FOREIGN = {
+    "br_141": LONG,
+    "br_143": ["\u641c\u7d22\u5de5\u5177", "\u5220\u9664\u5de5\u5177"],
+    "dots": ["crm.find", "crm.drop"],
+    "cleaned alike": ["crm.find:it", "crm:find.it"],
+    "led by a digit": ["2fa.send", "-rm.all"],
+}
+
+
+@EVERY
+@pytest.mark.parametrize("names", FOREIGN.values(), ids=FOREIGN)
+def test_a_name_that_the_provider_rejects_has_a_stand_in_br_141_143(tmp_path: Path, wire: str, names: list[str]) -> None:
+    """Each tool is offered under a legal name of its own, the same after a restart, and a call under it means that tool alone."""
+    policy = f"tools:\n  {names[0]!r}: {{kind: read, allow: [staff]}}\n  {names[1]!r}: {{kind: action, approve: never, allow: [staff]}}\n"
+    tools: Mapping[str, Callable[..., str]] = {names[0]: lambda: "first", names[1]: lambda: "second"}
+    policy += "limits: {run: {calls: 9}}\n"
+    desk = start(tmp_path, wire, policy, tools, store="sqlite")
+    shown = [name for name, _ in offered(desk.chat.tools)]
+    assert len(set(shown)) == 2
+    desk.restart()
+    assert shown == [name for name, _ in offered(desk.chat.tools)]
+    means = desk.chat.in_force.names(desk.chat.wire)
+    calls = [(f"c{at}", means.show(name), {}) for at, name in enumerate(names)]
+    turn = desk.chat.handle(message(wire, *((at, name, spelled(wire, sent)) for at, name, sent in calls)), history=desk.history)
+    assert [one.tool for one in turn.outcomes] == names
+    assert desk.ran == [(name, {}) for name in names]
+    desk.history += turn.append
+    desk.legal()
+    assert {event["tool"]["name"] for event in desk.audit("call.decided")} == set(names)
+    cut = desk.propose(("c9", shown[0][:-1], {}))
+    assert codes(cut) == ["unknown_tool"]
+    assert error(cut.outcomes[0])["known_tools"] == sorted(shown)
+
+
+TAKEN = Spelling(most=64)
+
+
+def test_a_made_name_never_takes_another_tools_place_br_139_141() -> None:
+    """A tool that already bears a made name keeps it; the other gets a longer digest, and the same one in whatever order they come."""
+    squatter = legal("crm.find", 64)
+    names = tool_names(["crm.find", squatter], TAKEN)
+    assert names == tool_names([squatter, "crm.find"], TAKEN)
+    assert (names.show(squatter), names.tool(squatter)) == (squatter, squatter)
+    assert TAKEN.takes(names.show("crm.find"))
+    assert names.tool(names.show("crm.find")) == "crm.find"
+    both = [squatter, names.show("crm.find")]
+    lost = tool_names(["crm.find", *both], TAKEN)
+    assert [lost.tool(name) for name in both] == both
+    with pytest.raises(WireError, match="rename one of them"):
+        wire_named("openai-chat").tools([make_tool("crm.find", {})], lost)
 
 
 # -- look-alikes, drift, hiding ----------------------------------------------------------------------------------------
@@ -122,7 +162,7 @@ def test_a_name_that_the_provider_rejects_is_said_and_never_cut_br_141_143(tmp_p
 LOOKS = ["verify_\u057dser", "verify_us\u0435r", "verify_u\u0455er", "verify_us\u0435\u0433"]
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("name", [*LOOKS, "Verify_User", "verify_user ", "verify\u200b_user", "\uff56erify_user"])
 def test_a_look_alike_is_not_the_tool_br_144(tmp_path: Path, wire: str, name: str) -> None:
     """Names are matched code point by code point: nothing is normalised so that it hits another tool's rule."""
@@ -163,7 +203,7 @@ DENIED = """
 """
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize(
     "name", ["danger", "mcp__srv__danger", "srv.danger", "DANGER", "danger\n", "functions.danger", "./danger"]
 )
@@ -178,7 +218,7 @@ def test_hiding_is_not_what_refuses_br_148(tmp_path: Path, wire: str, name: str)
 # -- what a tool says of itself ----------------------------------------------------------------------------------------
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("hint", [True, False], ids=["br_150", "br_151"])
 def test_a_tool_cannot_say_that_it_is_harmless_br_150_151(tmp_path: Path, wire: str, hint: bool) -> None:
     """Kind and approval are the policy's: hints of a definition, and their absence, change nothing."""

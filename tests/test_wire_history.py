@@ -36,7 +36,7 @@ def test_answered_messages_are_found_as_stored_or_as_sent(name, ids):
     """A message with all its results counts, whether the host keeps the stored form or the provider's own ids."""
     raw = said(name, *ids)
     reply = wire(name).read(raw)
-    stored, results = wire(name).stored(reply), given_results(name, reply)
+    stored, results = wire(name).stored(reply)[0], given_results(name, reply)
     renamed = (
         [{**item, "tool_call_id": text} for item, text in zip(results, ids, strict=True)] if name == "openai-chat" else results
     )
@@ -54,7 +54,7 @@ def test_answered_messages_are_found_as_stored_or_as_sent(name, ids):
 def test_objects_in_a_history_are_read_like_dicts(name):
     """A history may mix dicts with objects."""
     reply = wire(name).read(said(name, "a"))
-    history = [SimpleNamespace(**item) for item in (HELLO, wire(name).stored(reply), *given_results(name, reply))]
+    history = [SimpleNamespace(**item) for item in (HELLO, wire(name).stored(reply)[0], *given_results(name, reply))]
 
     assert [fingerprint(reply.kept)] == wire(name).answered(history, fingerprint)
     assert [HELLO, reply.store, *given_results(name, reply)] == wire(name).dump(history)
@@ -80,7 +80,7 @@ def test_open_calls_are_closed_in_call_order(name, done, tail, ids):
     """The missing results appear directly after their message, in call order, and those that were there stay."""
     reply = wire(name).read(said(name, *ids))
     results = [item for at, item in enumerate(split(name, given_results(name, reply, "old"))) if at in done]
-    history = [HELLO, wire(name).stored(reply), *results, *tail]
+    history = [HELLO, wire(name).stored(reply)[0], *results, *tail]
     index, found, positions = wire(name).open_calls(history)
     lacking = {at: outcome(call, "new") for at, call in enumerate(found.calls) if at not in done}
     closed = wire(name).close(history, index, found, lacking)

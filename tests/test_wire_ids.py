@@ -85,7 +85,7 @@ def test_illegal_ids_are_mapped_alike_on_both_sides():
     """Anthropic takes letters, digits, _ and - only: other ids are mapped in message and results alike, and never meet."""
     ids = ["functions.search:0", "functions:search.0", "é", "a\n", "fine", "x" * 200 + "."]
     reply = ANTHROPIC.read(message("anthropic", *((text, "a", {}) for text in ids)))
-    sent = stored_ids("anthropic", ANTHROPIC.stored(reply))
+    sent = stored_ids("anthropic", ANTHROPIC.stored(reply)[0])
 
     assert ids == [call.id for call in reply.calls]
     assert len(ids) == len(set(sent))
@@ -117,12 +117,12 @@ def test_what_is_stored_reads_the_same_again(name, data):
         name, *((first, second, third if third is not None or name != "anthropic" else []) for first, second, third in calls)
     )
     reply = wire(name).read(said)
-    stored = wire(name).stored(reply)
+    stored = wire(name).stored(reply)[0]
     again = wire(name).read(stored)
     results = given_results(name, reply)
 
     assert len(calls) == len(reply.calls) == len(reply.kept)
-    assert (reply.kept, stored) == (again.kept, wire(name).stored(again))
+    assert (reply.kept, stored) == (again.kept, wire(name).stored(again)[0])
     assert again.calls == again.kept
     assert [call.id for call in reply.kept] == [text for text, _ in answers(name, results)]
     json.dumps([stored, *results], allow_nan=False, ensure_ascii=False).encode()
@@ -148,7 +148,7 @@ def test_openai_arguments_stay_raw_and_are_stored_as_json_text(sent, raw, stored
     reply = OPENAI.read(message("openai-chat", ("c1", "a", sent)))
 
     assert raw == reply.calls[0].arguments
-    assert stored == OPENAI.stored(reply)["tool_calls"][0]["function"]["arguments"]
+    assert stored == OPENAI.stored(reply)[0]["tool_calls"][0]["function"]["arguments"]
 
 
 DEEP: Any = {}
@@ -176,7 +176,7 @@ def test_anthropic_input_stays_raw_and_is_stored_as_an_object(sent, raw, stored)
     reply = ANTHROPIC.read(message("anthropic", ("c1", "a", sent)))
 
     assert raw == reply.calls[0].arguments
-    assert stored == ANTHROPIC.stored(reply)["content"][1]["input"]
+    assert stored == ANTHROPIC.stored(reply)[0]["content"][1]["input"]
 
 
 def test_anthropic_missing_input_is_an_empty_object():
@@ -204,7 +204,7 @@ def test_openai_custom_tools_are_calls_too():
     strange = {"id": "c2", "type": "mcp", "mcp": {"name": "x", "arguments": "{}"}}
     empty = {"id": "c3"}
     reply = OPENAI.read({"role": "assistant", "tool_calls": [custom, strange, empty]})
-    stored = OPENAI.stored(reply)["tool_calls"]
+    stored = OPENAI.stored(reply)[0]["tool_calls"]
 
     assert [(call.tool, call.arguments) for call in reply.calls] == [("shell", "rm -rf /"), ("x", "{}"), ("", "")]
     assert [custom, strange] == stored[:2]
@@ -219,7 +219,7 @@ def test_openai_function_call_is_one_call_with_a_function_result():
     results = given_results("openai-chat", reply, "found")
 
     assert (reply.calls[0].tool, reply.calls[0].arguments) == ("search", '{"q": "a"}')
-    assert said == OPENAI.stored(reply)
+    assert said == OPENAI.stored(reply)[0]
     assert results == [{"role": "function", "name": "search", "content": "found"}]
     assert [fingerprint(reply.kept)] == OPENAI.answered([said, *results], fingerprint)
     assert OPENAI.open_calls([said]) is not None
@@ -261,7 +261,7 @@ STORED = {
 @pytest.mark.parametrize(("name", "said", "stored"), STORED.values(), ids=STORED.keys())
 def test_what_a_provider_sends_and_then_rejects_is_mended(name, said, stored):
     """Messages that providers send but do not take back are stored in the nearest form that they take."""
-    assert stored == wire(name).stored(wire(name).read(said))
+    assert stored == wire(name).stored(wire(name).read(said))[0]
 
 
 def test_provider_run_tools_are_not_calls_of_ours():
@@ -276,4 +276,4 @@ def test_provider_run_tools_are_not_calls_of_ours():
     reply = ANTHROPIC.read({"role": "assistant", "content": content})
 
     assert [call.id for call in reply.calls] == ["c1"]
-    assert content == ANTHROPIC.stored(reply)["content"]
+    assert content == ANTHROPIC.stored(reply)[0]["content"]

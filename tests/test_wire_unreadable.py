@@ -66,7 +66,7 @@ def test_a_call_that_no_text_can_say_is_unreadable_alone(name: str, form: str, a
     """Its arguments become a text that the core refuses; siblings keep theirs, every call has its result, and all can be sent."""
     arguments = value if at == "at the top" and isinstance(value, dict) else {"x": [value]} if at == "inside" else {"x": value}
     reply = wire(name).read(proposed(name, arguments, form))
-    stored, results = wire(name).stored(reply), given_results(name, reply)
+    stored, results = wire(name).stored(reply)[0], given_results(name, reply)
 
     fine = {"n": 1} if name == "anthropic" else '{"n": 1}'
     assert [ToolCall("a", "first", fine), ToolCall("b", "hard", UNREADABLE), ToolCall("c", "last", fine)] == list(reply.calls)
@@ -96,8 +96,8 @@ def test_argument_text_of_any_kind_is_read_and_stored(name: str, text: str) -> N
     reply = wire(name).read(message(name, ("a", "hard", text), ("b", "last", "{}")))
 
     assert reply.calls[0].arguments == (text if name == "openai-chat" else json.dumps(text))
-    json.dumps([wire(name).stored(reply), *given_results(name, reply)], allow_nan=False).encode()
-    assert wire(name).read(wire(name).stored(reply)).kept == reply.kept
+    json.dumps([wire(name).stored(reply)[0], *given_results(name, reply)], allow_nan=False).encode()
+    assert wire(name).read(wire(name).stored(reply)[0]).kept == reply.kept
 
 
 @both
@@ -124,7 +124,7 @@ def test_other_fields_of_a_call_cost_no_sibling_either(name: str, field: str, va
 
     assert [call.tool for call in reply.calls][::2] == ["first", "last"]
     assert len({call.id for call in reply.calls}) == 3
-    json.dumps([wire(name).stored(reply), *given_results(name, reply)], allow_nan=False, default=str).encode()
+    json.dumps([wire(name).stored(reply)[0], *given_results(name, reply)], allow_nan=False, default=str).encode()
 
 
 @both
@@ -138,7 +138,7 @@ def test_numbers_beside_the_calls_can_be_sent(name: str, value: Any) -> None:
     counted = {**said, "usage": usage} if name == "anthropic" else {"choices": [{"message": said}], "usage": usage}
     reply = wire(name).read(counted)
 
-    json.dumps(wire(name).stored(reply), allow_nan=False)
+    json.dumps(wire(name).stored(reply)[0], allow_nan=False)
     assert not reply.usage.known
 
 

@@ -27,7 +27,7 @@ from guard.wires import wire
 
 def test_unknown_wire_names_the_known_ones():
     """An unknown wire is a WireError that names the known wires."""
-    with pytest.raises(WireError, match="anthropic, openai-chat"):
+    with pytest.raises(WireError, match="anthropic, bedrock-converse, gemini, openai-chat, openai-responses"):
         wire("smoke-signals")
 
 
@@ -108,7 +108,7 @@ def test_openai_reads_every_form(form):
     reply = OPENAI.read(form)
 
     assert (ToolCall("c1", "search", '{"q": "a"}'),) == reply.calls == reply.kept
-    stored = {key: item for key, item in OPENAI.stored(reply).items() if key != "refusal"}
+    stored = {key: item for key, item in OPENAI.stored(reply)[0].items() if key != "refusal"}
     assert message("openai-chat", ("c1", "search", '{"q": "a"}')) == stored
 
 
@@ -116,7 +116,7 @@ def test_openai_reads_every_form(form):
 def test_anthropic_reads_every_form(form):
     """Dicts, SDK objects and objects with attributes all give the same call and a message of role and content only."""
     reply = ANTHROPIC.read(form)
-    stored = ANTHROPIC.stored(reply)
+    stored = ANTHROPIC.stored(reply)[0]
 
     assert (ToolCall("c1", "search", {"q": "a"}),) == reply.calls == reply.kept
     assert {"role", "content"} == set(stored)
@@ -127,9 +127,9 @@ def test_reading_leaves_the_reply_alone():
     """What is stored is a copy: changing it changes neither the reply nor a later copy."""
     given_message = message("anthropic", ("c1", "search", {"q": ["a"]}))
     reply = ANTHROPIC.read(given_message)
-    ANTHROPIC.stored(reply)["content"][1]["input"]["q"].append("b")
+    ANTHROPIC.stored(reply)[0]["content"][1]["input"]["q"].append("b")
 
-    assert {"q": ["a"]} == given_message["content"][1]["input"] == ANTHROPIC.stored(reply)["content"][1]["input"]
+    assert {"q": ["a"]} == given_message["content"][1]["input"] == ANTHROPIC.stored(reply)[0]["content"][1]["input"]
     assert reply.calls[0].arguments == {"q": ["a"]}
 
 

@@ -76,7 +76,12 @@ class Chat:
         """Schemas for the model, in the wire's form: what this session may call, without the fields that the session owns."""
         now = self.in_force
         names = sorted(now.visible(self._session) & self._offered(now))
-        return self.wire.tools([now.policy.tools[name] for name in names])
+        return self.wire.tools([now.policy.tools[name] for name in names], now.names(self.wire))
+
+    def proposed(self, read: Reply) -> tuple[ToolCall, ...]:
+        """The calls of a reply by the policy's names of their tools."""
+        names = self.in_force.names(self.wire)
+        return tuple(replace(call, tool=names.tool(call.tool)) for call in read.calls) if names.means else read.calls
 
     def dump(self, messages: Sequence[object]) -> list[JsonObject]:
         """The messages as plain JSON, SDK objects included."""
@@ -86,16 +91,17 @@ class Chat:
         names = frozenset(now.policy.tools)
         return names if self._only is None else names & self._only
 
-    def context(self) -> Context:
-        """What a walk of this chat is given, as of now."""
+    def context(self, *, wired: bool = True) -> Context:
+        """What a walk of this chat is given, as of now. Calls without a wire are told the policy's own names of tools."""
         guard, now = self.guard, self.in_force
         offered = self._offered(now)
+        visible, names = now.visible(self._session) & offered, now.names(self.wire)
         return Context(
             policy=now.policy,
             session=self._session,
             ref=self.ref,
             offered=offered,
-            visible=now.visible(self._session) & offered,
+            visible=frozenset(map(names.show, visible)) if wired and names.shown else visible,
             redactor=guard.redactor,
             now=guard.store.now(),
         )
@@ -133,13 +139,13 @@ class Chat:
         read = wire.read(reply)
         if not read.calls:
             stop: Literal["done"] | None = None if read.paused else "done"
-            return Turn(messages=[], append=[wire.stored(read)], stop=stop, pending=(), outcomes=())
+            return Turn(messages=[], append=wire.stored(read), stop=stop, pending=(), outcomes=())
         seen = None if history is None else wire.answered(history, digest_of)
         mark = digest_of(read.kept)
         opening = p.OpenTurn(
             ref=self.ref,
             digest=mark,
-            calls=read.calls,
+            calls=self.proposed(read),
             usage=read.usage,
             answered=None if seen is None else seen.count(mark),
             answered_all=None if seen is None else len(seen),
@@ -155,7 +161,7 @@ class Chat:
         messages = [] if suspended else wire.results(read, walked.outcomes)
         return Turn(
             messages=messages,
-            append=[wire.stored(read), *messages] if messages else [],
+            append=[*wire.stored(read), *messages] if messages else [],
             stop="held" if suspended else "limit" if walked.limited else None,
             pending=pending,
             outcomes=walked.outcomes,
@@ -183,7 +189,7 @@ class Chat:
         """One call without a wire."""
         opening = p.OpenTurn(ref=self.ref, digest=digest_of((call,)), calls=(call,), usage=FREE, key=key or "")
         try:
-            walked = yield from guard_turn(opening, self.context())
+            walked = yield from guard_turn(opening, self.context(wired=False))
         except ConversationError:
             walked = not_yours(opening, self.guard.redactor)
         return walked.outcomes[0]

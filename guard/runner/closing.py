@@ -51,8 +51,9 @@ def _closing(chat: Chat, store: p.Store, messages: Sequence[object]) -> tuple[li
     def outcomes_of(read: Reply) -> Mapping[int, Outcome]:
         turn = store.turn_of(chat.ref, digest_of(read.kept)) or 0
         rows = turns.get(turn, {})
-        unseen.extend((CallKey(chat.ref, turn, i), call) for i, call in enumerate(read.calls) if i not in rows)
-        return {i: _closed(chat, call, rows.get(i)) for i, call in enumerate(read.calls)}
+        calls = chat.proposed(read)
+        unseen.extend((CallKey(chat.ref, turn, i), call) for i, call in enumerate(calls) if i not in rows)
+        return {i: _closed(chat, call, rows.get(i)) for i, call in enumerate(calls)}
 
     return chat.wire.close_all(chat.wire.dump(messages), outcomes_of), unseen
 

@@ -11,6 +11,7 @@ from guard.runner.chat import Chat
 from guard.runner.closing import resuming
 from guard.runner.drivers import SyncRun
 from guard.runner.drivers_async import AsyncRun
+from guard.runner.stream import AsyncStream, Stream
 from guard.runner.turn import Turn
 
 
@@ -29,6 +30,13 @@ class Conversation(Chat):
         """
         chat = self.pinned()
         return SyncRun(chat.in_force.hands).run(chat.handling(reply, history))
+
+    def stream(self, events: Any, history: Sequence[object] | None = None) -> Stream:
+        """Pass on the events of a streamed reply unchanged; when it is over, `stream.turn()` is what `handle` would give for it.
+
+        Nothing is judged or run before. Raises WireError where the wire reads no streams.
+        """
+        return Stream(self, events, history)
 
     def settled(self) -> list[JsonObject]:
         """Messages to append for held calls that were decided since: approved ones run now, at most once. Empty when there are none."""
@@ -76,6 +84,10 @@ class AsyncConversation(Chat):
         """See `Conversation.handle`. Cancelling the caller's task closes every call of the turn in the ledger, then goes on up."""
         chat = self.pinned()
         return await AsyncRun(chat.in_force.hands).run(chat.handling(reply, history))
+
+    def stream(self, events: Any, history: Sequence[object] | None = None) -> AsyncStream:
+        """See `Conversation.stream`: `async for event in stream`, then `await stream.turn()`. `events` may still have to be awaited."""
+        return AsyncStream(self, events, history)
 
     async def settled(self) -> list[JsonObject]:
         """See `Conversation.settled`."""

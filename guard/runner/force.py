@@ -1,7 +1,7 @@
 """Force: the policy in force with everything that is derived from it, as one frozen object that one assignment replaces.
 
 Whoever judges something reads the reference once and uses that object to the end, so that each turn is judged by one version and runs that
-version's tools. Nothing in it changes after it is published but the memo of visible tools. Decides nothing. Comes after `hands`.
+version's tools. Nothing in it changes after it is published but the memos of visible tools and of names. Decides nothing. Comes after `hands`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from guard.core.ports import Policy
 from guard.errors import PolicyError, Problem
 from guard.runner.hands import Hands
 from guard.tools import RegisteredTool
+from guard.wires import Wire
+from guard.wires.names import Spelling, ToolNames, tool_names
 
 _MOST_SESSIONS = 1_024  # entries of the table of visible tools
 
@@ -30,6 +32,7 @@ class InForce:
     hands: Hands
     mark: str = ""
     seen: dict[tuple[object, ...], frozenset[str]] = field(default_factory=dict)
+    called: dict[Spelling, ToolNames] = field(default_factory=dict)
 
     def visible(self, session: Session) -> frozenset[str]:
         """The tools that this session may call: for the schemas and for telling the model which names exist."""
@@ -40,6 +43,13 @@ class InForce:
             if len(self.seen) >= _MOST_SESSIONS:
                 self.seen.clear()
             self.seen[place] = known
+        return known
+
+    def names(self, wire: Wire) -> ToolNames:
+        """What the tools of this policy are called on a wire: the same for every session and in every process."""
+        known = self.called.get(wire.spelling)
+        if known is None:
+            known = self.called[wire.spelling] = tool_names(self.policy.tools, wire.spelling)
         return known
 
     def _may(self, session: Session, tool: str) -> bool:

@@ -13,7 +13,7 @@ from guard.core.values import JsonObject
 class Turn:
     """The outcomes of one assistant message and the messages to append for it.
 
-    `messages` are the results alone, `append` the assistant message as it must be stored followed by them. `stop` is None while the loop
+    `messages` are the results alone, `append` what the model said as it must be stored (a message, or its items) followed by them. `stop` is None while the loop
     should go on, else `done` (no calls), `held` (suspended until a person decides) or `limit` (a budget of the run is used up). `pending` are the
     approvals that calls of this turn wait for. `outcomes` has one entry for each call, in order. `warnings`
     name rules about results that met nothing in a result of this turn: probably a misspelt field.

@@ -11,12 +11,23 @@ from types import MappingProxyType
 
 from guard.errors import WireError
 from guard.wires.anthropic import Anthropic
+from guard.wires.bedrock import Bedrock
 from guard.wires.common import Reply, Wire
+from guard.wires.gemini import Gemini
 from guard.wires.openai_chat import OpenAIChat
+from guard.wires.openai_responses import OpenAIResponses
 
 __all__ = ["WIRES", "Reply", "Wire", "wire"]
 
-WIRES: Mapping[str, Wire] = MappingProxyType({"openai-chat": OpenAIChat(), "anthropic": Anthropic()})
+WIRES: Mapping[str, Wire] = MappingProxyType(
+    {
+        "openai-chat": OpenAIChat(),
+        "openai-responses": OpenAIResponses(),
+        "anthropic": Anthropic(),
+        "gemini": Gemini(),
+        "bedrock-converse": Bedrock(),
+    }
+)
 """The wires by the name that `guard.open(…, wire=…)` takes."""
 
 

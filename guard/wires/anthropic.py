@@ -6,21 +6,24 @@ untouched. An id or name must be letters, digits, `_` and `-`; blank texts are r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from guard.core.model import Block, Image, Outcome, ToolCall
 from guard.core.rules import Tool
-from guard.core.values import Json, JsonObject, copy, encode
+from guard.core.values import Json, JsonObject, encode
 from guard.errors import WireError
 from guard.wires import history as pairing
-from guard.wires.common import Reply, checked, complete, given_id, legal, legal_ids, schema, seed_of, unique_ids, usage_of
+from guard.wires.anthropic_stream import WHOLE, Blocks
+from guard.wires.base import Base
+from guard.wires.common import Reply, checked, complete, given_id, legal_ids, schemas, seed_of, unique_ids, usage_of
+from guard.wires.names import Spelling, ToolNames
 from guard.wires.plain import UNREADABLE, apart, arguments_of, look, plain, read_json, sendable, shallow, whole
-from guard.wires.texts import blocks_of, follow_up_blocks, text_of, user_text
+from guard.wires.streams import STREAMED, Assembly
+from guard.wires.texts import blocks_of, follow_up_blocks, text_of
 
-MOST_NAME = 128
+SPELLING = Spelling(most=128)
 _CUT = ("max_tokens", "model_context_window_exceeded")
-_WHOLE = frozenset({"end_turn", "tool_use", "stop_sequence", "pause_turn"})
 _TOKENS_IN = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _THINKING = frozenset({"thinking", "redacted_thinking"})
 _NO_TEXT: JsonObject = {"type": "text", "text": "(no text)"}
@@ -28,11 +31,12 @@ _EXPECTED = "anthropic expects a Message, or an assistant message whose `content
 
 
 @dataclass(frozen=True, slots=True)
-class Anthropic:
+class Anthropic(Base):
     """The wire `anthropic`. See `guard.wires.common.Wire` for the verbs."""
 
     name: str = "anthropic"
     most_calls: int | None = None
+    spelling: Spelling = SPELLING
 
     def read(self, reply: object, *, turn_hint: str = "") -> Reply:
         """See Wire."""
@@ -43,7 +47,7 @@ class Anthropic:
         return Reply(
             message=message,
             calls=calls,
-            truncated=stop in _CUT or (bool(calls) and not complete(stop, _WHOLE)),
+            truncated=stop in _CUT or (bool(calls) and not complete(stop, WHOLE)),
             usage=usage_of(reply, _TOKENS_IN, "output_tokens"),
             ids=ids,
             store=store,
@@ -51,48 +55,25 @@ class Anthropic:
             paused=stop == "pause_turn" and not calls,
         )
 
-    def stored(self, reply: Reply) -> JsonObject:
-        """See Wire."""
-        message: JsonObject = copy(reply.store)
-        return message
-
     def results(self, reply: Reply, outcomes: Sequence[Outcome]) -> list[JsonObject]:
         """See Wire."""
         checked(reply, outcomes)
         blocks = [_result(reply, position, outcome) for position, outcome in enumerate(outcomes)]
         return [{"role": "user", "content": blocks}] if blocks else []
 
-    def tools(self, tools: Sequence[Tool]) -> list[JsonObject]:
+    def tools(self, tools: Sequence[Tool], names: ToolNames | None = None) -> list[JsonObject]:
         """See Wire."""
-        return [_tool(tool) for tool in tools]
+        return [_tool(*one) for one in schemas(tools, SPELLING, names)]
 
-    def user(self, text: str) -> JsonObject:
+    def assembly(self) -> Assembly:
         """See Wire."""
-        return {"role": "user", "content": user_text(text)}
+        return Blocks()
 
     def follow_up(self, outcomes: Sequence[Outcome]) -> list[JsonObject]:
         """See Wire."""
         if not outcomes:
             return []
         return [{"role": "user", "content": _content(follow_up_blocks(outcomes))}]
-
-    def answered(self, history: Sequence[object], digest_of: Callable[[tuple[ToolCall, ...]], str]) -> list[str]:
-        """See Wire."""
-        return pairing.answered(self, history, digest_of)
-
-    def open_calls(self, history: Sequence[object]) -> tuple[int, Reply, frozenset[int]] | None:
-        """See Wire."""
-        return pairing.open_calls(self, history)
-
-    def close(
-        self, history: Sequence[object], index: int, reply: Reply, outcomes_by_position: Mapping[int, Outcome]
-    ) -> list[JsonObject]:
-        """See Wire."""
-        return pairing.close(self, history, index, reply, outcomes_by_position)
-
-    def close_all(self, history: Sequence[object], outcomes_of: Callable[[Reply], Mapping[int, Outcome]]) -> list[JsonObject]:
-        """See Wire."""
-        return pairing.close_all(self, history, outcomes_of)
 
     def closed(self, reply: Reply, after: Sequence[JsonObject], outcomes: Mapping[int, Outcome]) -> list[JsonObject]:
         """See guard.wires.history.Closing. All results stand in one user message, before what else the first with results says."""
@@ -103,7 +84,8 @@ class Anthropic:
         }
         for at, outcome in pairing.missing(reply, results, outcomes).items():
             results[at] = _result(reply, at, outcome)
-        return [self.stored(reply), *_merged(after, [results[at] for at in sorted(results)])]
+        in_order = [results[at] for at in sorted(results)]
+        return [*self.stored(reply), *pairing.merged(after, in_order, "content", _is_result)]
 
     def dump(self, messages: Sequence[object]) -> list[JsonObject]:
         """See Wire."""
@@ -156,13 +138,19 @@ def _uses(message: JsonObject) -> list[JsonObject]:
 def _calls(message: JsonObject, hint: str) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
     uses = _uses(message)
     given = tuple(given_id(use.get("id")) for use in uses)
-    bodies = [(use["name"] if isinstance(use.get("name"), str) else "", _input(use.get("input"))) for use in uses]
+    bodies = [(use["name"] if isinstance(use.get("name"), str) else "", _input(use)) for use in uses]
     ids = unique_ids(given, lambda at: seed_of(hint, *bodies[at]))
     return tuple(ToolCall(new, name, arguments) for new, (name, arguments) in zip(ids, bodies, strict=True)), given
 
 
-def _input(value: Json) -> str | JsonObject:
-    """The arguments as they came: an object, or the JSON text of what is none. Text stays a JSON string, so nobody decodes it twice."""
+def _input(use: JsonObject) -> str | JsonObject:
+    """The arguments as they came: an object, or the JSON text of what is none. Text stays a JSON string, so nobody decodes it twice.
+
+    What a stream brought in pieces is text, which the core alone decodes.
+    """
+    if isinstance(use.get(STREAMED), str):
+        return str(use[STREAMED])
+    value = use.get("input")
     if value is None:
         return {}
     if value == UNREADABLE or (isinstance(value, str) and not value.strip()):
@@ -194,8 +182,8 @@ def _bare(block: JsonObject) -> JsonObject:
 
 
 def _stored_use(block: JsonObject, new: str, call: ToolCall) -> JsonObject:
-    kept = {name: item for name, item in block.items() if not (name == "caller" and item is None)}
-    return {**kept, "id": new, "name": legal(call.tool, MOST_NAME), "input": _stored_input(call.arguments)}
+    kept = {name: item for name, item in block.items() if name != STREAMED and not (name == "caller" and item is None)}
+    return {**kept, "id": new, "name": SPELLING.legal(call.tool), "input": _stored_input(call.arguments)}
 
 
 def _stored_input(arguments: Json) -> JsonObject:
@@ -231,24 +219,12 @@ def _image(picture: Image) -> JsonObject:
 
 def _results_in(message: JsonObject) -> list[JsonObject]:
     content = message.get("content") if message.get("role") == "user" else None
-    return [block for block in content if look(block, "type") == "tool_result"] if isinstance(content, list) else []
+    return [block for block in content if _is_result(block)] if isinstance(content, list) else []
 
 
-def _merged(messages: Sequence[JsonObject], results: list[JsonObject]) -> list[JsonObject]:
-    """The messages after the calls with all results in one: the first that held some, else a new one in front."""
-    body: list[JsonObject] = []
-    placed = False
-    for message in messages:
-        if not _results_in(message):
-            body.append(message)
-            continue
-        others = [block for block in message["content"] if look(block, "type") != "tool_result"]
-        content = others if placed else [*results, *others]
-        body += [{**message, "content": content}] if content else []
-        placed = True
-    return body if placed else [{"role": "user", "content": results}, *body]
+def _is_result(block: object) -> bool:
+    return look(block, "type") == "tool_result"
 
 
-def _tool(tool: Tool) -> JsonObject:
-    name, parameters = schema(tool, MOST_NAME)
-    return {"name": name, **({"description": tool.description} if tool.description else {}), "input_schema": parameters}
+def _tool(name: str, description: str, parameters: JsonObject) -> JsonObject:
+    return {"name": name, **({"description": description} if description else {}), "input_schema": parameters}

@@ -6,32 +6,31 @@ expects an answer to becomes a `ToolCall`, however broken it is, and the core re
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 from guard.core.model import Outcome, ToolCall, Usage
 from guard.core.rules import Tool
 from guard.core.values import Json, JsonObject, digest, encode
 from guard.errors import WireError
+from guard.wires.names import Spelling, ToolNames, legal, tool_names
 from guard.wires.plain import look, plain, sendable
+from guard.wires.streams import Assembly
 
-_LEGAL = re.compile(r"[a-zA-Z0-9_-]+")
-_ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
-_READABLE = 40  # characters of an illegal id or name that stay readable
 MOST_COUNT = 2**53
 """Tokens and prices stay below this: every store holds such a number exactly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A model's reply, read. `message` is the assistant message as it came, `ids` its ids as they came, both for the audit.
+    """A model's reply, read. `message` is the assistant message as it came, `ids` what its calls are paired by as they came.
 
-    `calls` are what was proposed, raw, with ids that are unique and not empty. `store` is the message as it must be appended, and
-    `kept` the calls as a later reading of `store` gives them: compare messages by `kept`, never by `calls`. `truncated`: the reply
-    was cut off, so none of its calls may run. `paused`: the provider only interrupted its own tools and wants the message back.
+    `calls` are what was proposed, raw, under the names of the wire, with ids that are unique and not empty. `store` is the message as it
+    must be appended, in the form that `read` takes, and `kept` the calls as a later reading of it gives them: compare messages by `kept`,
+    never by `calls`. `truncated`: the reply was cut off, so none of its calls may run. `paused`: the provider only interrupted its own
+    tools and wants the message back.
     """
 
     message: JsonObject
@@ -58,14 +57,27 @@ class Wire(Protocol):
     def read(self, reply: object, *, turn_hint: str = "") -> Reply:
         """Read an SDK response, an SDK message, or a dict of either. `turn_hint` enters the ids that are made up for empty ones."""
 
-    def stored(self, reply: Reply) -> JsonObject:
-        """The assistant message to append, a fresh copy: verbatim but for ids, names and texts that the provider would reject."""
+    @property
+    def spelling(self) -> Spelling:
+        """What the provider takes as a tool's name."""
+
+    def stored(self, reply: Reply) -> list[JsonObject]:
+        """What the model said, to append: fresh copies, verbatim but for ids, names and texts that the provider would reject.
+
+        One message, except where the provider keeps the parts of a reply as items of their own.
+        """
+
+    def proposals(self, reply: object) -> int:
+        """How many calls a reply holds; none in what is no reply."""
+
+    def assembly(self) -> Assembly:
+        """A fresh collector of the events of one streamed reply, which gives what `read` takes."""
 
     def results(self, reply: Reply, outcomes: Sequence[Outcome]) -> list[JsonObject]:
         """One result for each call, contiguous, in call order, then any message with pictures. `outcomes`: one a call, in order."""
 
-    def tools(self, tools: Sequence[Tool]) -> list[JsonObject]:
-        """Schemas for the model; fresh copies. Raises WireError for a name that the provider rejects."""
+    def tools(self, tools: Sequence[Tool], names: ToolNames | None = None) -> list[JsonObject]:
+        """Schemas for the model; fresh copies. `names` are those of all tools of the policy; without it, of these tools alone."""
 
     def user(self, text: str) -> JsonObject:
         """A message of the user. Raises WireError for blank text, which providers reject."""
@@ -141,20 +153,13 @@ class _Free:
         return found
 
 
-def legal(text: str, most: int | None = None) -> str:
-    """`text` when it is a legal id or name (letters, digits, `_`, `-`; at most `most`), else a legal stand-in made from it."""
-    if _LEGAL.fullmatch(text) and (most is None or len(text) <= most):
-        return text
-    return f"{_ILLEGAL.sub('_', text)[:_READABLE] or 'unnamed'}_{digest(text)[:8]}"
-
-
-def legal_ids(ids: Sequence[str]) -> tuple[str, ...]:
-    """Legal ids for unique ids, one for one and still unique; legal ones stay as they are."""
-    taken = {text for text in ids if _LEGAL.fullmatch(text)}
+def legal_ids(ids: Sequence[str], make: Callable[[str], str] = legal) -> tuple[str, ...]:
+    """Legal ids for unique ids, one for one and still unique; legal ones stay as they are. `make` gives a legal id for any."""
+    taken = {text for text in ids if make(text) == text}
     free = _Free(taken)
     made: list[str] = []
     for text in ids:
-        new = legal(text)
+        new = make(text)
         if new != text:
             new = free(new) if new in taken else new
             taken.add(new)
@@ -162,11 +167,16 @@ def legal_ids(ids: Sequence[str]) -> tuple[str, ...]:
     return tuple(made)
 
 
-def schema(tool: Tool, most: int) -> tuple[str, JsonObject]:
-    """Name and visible schema of a tool, to be sent: a fresh copy. Raises WireError for a name that the provider rejects."""
-    if legal(tool.name, most) != tool.name:
-        raise WireError(f"the provider rejects the tool name {tool.name!r}: only letters, digits, _ and -, at most {most}")
-    return tool.name, {"type": "object", **_numbers(plain(tool.visible))}
+def schemas(tools: Sequence[Tool], spelling: Spelling, names: ToolNames | None) -> list[tuple[str, str, JsonObject]]:
+    """Name on the wire, description and visible schema of each tool, to be sent: fresh copies.
+
+    Raises WireError for a tool that has no name of its own there.
+    """
+    told = tool_names([tool.name for tool in tools], spelling) if names is None else names
+    found = [(told.show(tool.name), tool.description, {"type": "object", **_numbers(plain(tool.visible))}) for tool in tools]
+    if lost := [name for name, _, _ in found if not spelling.takes(name)]:
+        raise WireError(f"the provider takes no name for the tool {lost[0]!r} that is not another tool's: rename one of them")
+    return found
 
 
 def _numbers(value: Json) -> Json:
@@ -184,13 +194,22 @@ def _numbers(value: Json) -> Json:
 def usage_of(reply: object, tokens_in: Sequence[str], tokens_out: str) -> Usage:
     """The usage of a response: the named counts, the first of `tokens_in` required. Unknown when one is no count of tokens."""
     usage, model = look(reply, "usage"), look(reply, "model")
-    name = model if isinstance(model, str) else ""
     first, *more = [look(usage, field) for field in tokens_in]
-    counts = [look(usage, tokens_out), first, *(0 if count is None else count for count in more)]
-    tokens = [count for count in counts if type(count) is int and 0 <= count < MOST_COUNT]
-    if len(tokens) != len(counts):
+    counts = [first, *(0 if count is None else count for count in more)]
+    return counted(model, counts, [look(usage, tokens_out)], look(usage, "cost"))
+
+
+def counted(model: object, tokens_in: Sequence[object], tokens_out: Sequence[object], cost: object = None) -> Usage:
+    """The usage with these counts; unknown when one of them is no count of tokens."""
+    name = model if isinstance(model, str) else ""
+    ins, outs = [[count for count in counts if _is_count(count)] for counts in (tokens_in, tokens_out)]
+    if len(ins) != len(tokens_in) or len(outs) != len(tokens_out):
         return Usage(model=name, known=False)
-    return Usage(tokens_in=sum(tokens[1:]), tokens_out=tokens[0], model=name, cost=_cost(look(usage, "cost")))
+    return Usage(tokens_in=sum(ins), tokens_out=sum(outs), model=name, cost=_cost(cost))
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return type(value) is int and 0 <= value < MOST_COUNT
 
 
 def _cost(value: object) -> Decimal | None:

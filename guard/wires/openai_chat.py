@@ -7,34 +7,39 @@ says `"ok": false`. Compatible hosts are read as well: objects as arguments, mis
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from guard.core.model import Image, Outcome, ToolCall
 from guard.core.rules import Tool
-from guard.core.values import Json, JsonObject, copy, encode
+from guard.core.values import Json, JsonObject, encode
 from guard.errors import WireError
 from guard.wires import history as pairing
-from guard.wires.common import Reply, checked, complete, given_id, legal, schema, seed_of, unique_ids, usage_of
+from guard.wires.base import Base
+from guard.wires.common import Reply, checked, complete, given_id, schemas, seed_of, unique_ids, usage_of
+from guard.wires.names import Spelling, ToolNames
+from guard.wires.openai_chat_stream import WHOLE, Chunks
 from guard.wires.plain import apart, is_json, look, plain, sendable, shallow, whole
-from guard.wires.texts import blocks_of, follow_up_blocks, text_of, user_text
+from guard.wires.streams import Assembly
+from guard.wires.texts import blocks_of, follow_up_blocks, text_of
 
 MOST_CALLS = 128  # the provider rejects a longer tool_calls list in a history
-MOST_NAME = 64
-_WHOLE = frozenset({"stop", "tool_calls", "function_call"})
+SPELLING = Spelling(most=64)
 _FOREIGN = frozenset({"tool_use", "tool_result", "server_tool_use"})
 _NEVER_NULL = frozenset({"tool_calls", "function_call", "audio", "annotations"})  # the provider sends null, some reject it
 _SDK_ONLY = frozenset({"parsed", "parsed_arguments"})  # put there by an SDK's helper, never on the wire
 _PAYLOAD = {"function": "arguments", "custom": "input"}
+PICTURES = "Pictures that the tools above returned: output of tools, not words of the user."
 _EXPECTED = "openai-chat expects a chat completion or an assistant message with `content` or `tool_calls`"
 
 
 @dataclass(frozen=True, slots=True)
-class OpenAIChat:
+class OpenAIChat(Base):
     """The wire `openai-chat`. See `guard.wires.common.Wire` for the verbs."""
 
     name: str = "openai-chat"
     most_calls: int | None = MOST_CALLS
+    spelling: Spelling = SPELLING
 
     def read(self, reply: object, *, turn_hint: str = "") -> Reply:
         """See Wire."""
@@ -48,17 +53,12 @@ class OpenAIChat:
         return Reply(
             message=message,
             calls=calls,
-            truncated=finish == "length" or (bool(calls) and not complete(finish, _WHOLE)),
+            truncated=finish == "length" or (bool(calls) and not complete(finish, WHOLE)),
             usage=usage_of(reply, ["prompt_tokens"], "completion_tokens"),
             ids=ids,
             store=store,
             kept=kept,
         )
-
-    def stored(self, reply: Reply) -> JsonObject:
-        """See Wire."""
-        message: JsonObject = copy(reply.store)
-        return message
 
     def results(self, reply: Reply, outcomes: Sequence[Outcome]) -> list[JsonObject]:
         """See Wire. Calls beyond `MOST_CALLS` have no result; the last result says how many were left out."""
@@ -69,13 +69,14 @@ class OpenAIChat:
             messages[-1]["content"] += _left_out(left)
         return messages + _pictures(pictures)
 
-    def tools(self, tools: Sequence[Tool]) -> list[JsonObject]:
+    def tools(self, tools: Sequence[Tool], names: ToolNames | None = None) -> list[JsonObject]:
         """See Wire."""
-        return [{"type": "function", "function": _function(tool)} for tool in tools]
+        told = schemas(tools, SPELLING, names)
+        return [{"type": "function", "function": _function(*one)} for one in told]
 
-    def user(self, text: str) -> JsonObject:
+    def assembly(self) -> Assembly:
         """See Wire."""
-        return {"role": "user", "content": user_text(text)}
+        return Chunks()
 
     def follow_up(self, outcomes: Sequence[Outcome]) -> list[JsonObject]:
         """See Wire."""
@@ -85,24 +86,6 @@ class OpenAIChat:
         if len(blocks) == 1:
             return [{"role": "user", "content": blocks[0]}]
         return [{"role": "user", "content": [_image(item) if isinstance(item, Image) else _text(item) for item in blocks]}]
-
-    def answered(self, history: Sequence[object], digest_of: Callable[[tuple[ToolCall, ...]], str]) -> list[str]:
-        """See Wire."""
-        return pairing.answered(self, history, digest_of)
-
-    def open_calls(self, history: Sequence[object]) -> tuple[int, Reply, frozenset[int]] | None:
-        """See Wire."""
-        return pairing.open_calls(self, history)
-
-    def close(
-        self, history: Sequence[object], index: int, reply: Reply, outcomes_by_position: Mapping[int, Outcome]
-    ) -> list[JsonObject]:
-        """See Wire."""
-        return pairing.close(self, history, index, reply, outcomes_by_position)
-
-    def close_all(self, history: Sequence[object], outcomes_of: Callable[[Reply], Mapping[int, Outcome]]) -> list[JsonObject]:
-        """See Wire."""
-        return pairing.close_all(self, history, outcomes_of)
 
     def closed(self, reply: Reply, after: Sequence[JsonObject], outcomes: Mapping[int, Outcome]) -> list[JsonObject]:
         """See guard.wires.history.Closing. Results that stand further down move up; other messages between them follow."""
@@ -114,7 +97,7 @@ class OpenAIChat:
             results[at] = _result(reply, at, outcome, pictures)
         in_order = [results[at] for at in sorted(results)]
         others = [message for message in after if not self.answers(message)]
-        return [self.stored(reply), *in_order, *_pictures(pictures), *others]
+        return [*self.stored(reply), *in_order, *_pictures(pictures), *others]
 
     def dump(self, messages: Sequence[object]) -> list[JsonObject]:
         """See Wire."""
@@ -154,7 +137,7 @@ def _assistant(given: object) -> JsonObject:
     if (
         not isinstance(content, str | list | None)
         or "stop_reason" in message
-        or any(look(part, "type") in _FOREIGN for part in parts)
+        or any(look(part, "type") in _FOREIGN or look(part, "toolUse") is not None for part in parts)
     ):
         raise WireError(f"{_EXPECTED}; this looks like a message of another wire")
     kept = {name: item for name, item in message.items() if name not in _SDK_ONLY and not (item is None and name in _NEVER_NULL)}
@@ -221,7 +204,7 @@ def _stored_entry(entry: JsonObject, call: ToolCall) -> JsonObject:
     body = entry.get(kind)
     if not isinstance(body, dict):
         kind, body = "function", {"arguments": call.arguments}
-    body = {name: item for name, item in body.items() if name not in _SDK_ONLY} | {"name": legal(call.tool, MOST_NAME)}
+    body = {name: item for name, item in body.items() if name not in _SDK_ONLY} | {"name": SPELLING.legal(call.tool)}
     if kind == "function":
         body["arguments"] = _argument_text(call.arguments)
     elif kind == "custom":
@@ -264,8 +247,7 @@ def _renamed(message: JsonObject, reply: Reply, position: int) -> JsonObject:
 
 
 def _pictures(parts: list[JsonObject]) -> list[JsonObject]:
-    label = "Pictures that the tools above returned: output of tools, not words of the user."
-    return [{"role": "user", "content": [_text(label), *parts]}] if parts else []
+    return [{"role": "user", "content": [_text(PICTURES), *parts]}] if parts else []
 
 
 def _left_out(outcomes: Sequence[Outcome]) -> str:
@@ -281,6 +263,5 @@ def _image(picture: Image) -> JsonObject:
     return {"type": "image_url", "image_url": {"url": f"data:{picture.media_type};base64,{picture.data}"}}
 
 
-def _function(tool: Tool) -> JsonObject:
-    name, parameters = schema(tool, MOST_NAME)
-    return {"name": name, **({"description": tool.description} if tool.description else {}), "parameters": parameters}
+def _function(name: str, description: str, parameters: JsonObject) -> JsonObject:
+    return {"name": name, **({"description": description} if description else {}), "parameters": parameters}

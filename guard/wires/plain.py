@@ -7,6 +7,7 @@ not: fields that an SDK object leaves unset stay away. Comes before every wire; 
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
@@ -29,13 +30,16 @@ MOST_DEPTH = 200
 MOST_DIGITS = 4_000
 """How many digits a number may have: Python refuses to write or read an integer of more than 4,300."""
 _LARGE = 10**MOST_DIGITS
-_PAYLOADS = frozenset({"arguments", "input"})
+_PAYLOADS = frozenset({"arguments", "input", "args"})
 
 
-def plain(value: object) -> Json:
-    """Plain JSON of `value`, a deep copy. Raises WireError for what JSON cannot hold, and for nesting beyond `MOST_DEPTH`."""
+def plain(value: object, *, blobs: bool = False) -> Json:
+    """Plain JSON of `value`, a deep copy; with `blobs`, bytes as base64 text.
+
+    Raises WireError for what JSON cannot hold, and for nesting beyond `MOST_DEPTH`.
+    """
     try:
-        return _plain(value, MOST_DEPTH)
+        return _plain(value, MOST_DEPTH, blobs)
     except RecursionError:
         raise WireError(_TOO_DEEP) from None
 
@@ -43,20 +47,22 @@ def plain(value: object) -> Json:
 _TOO_DEEP = "the message is nested too deeply, or contains itself"
 
 
-def _plain(value: object, left: int) -> Json:
+def _plain(value: object, left: int, blobs: bool = False) -> Json:  # noqa: FBT001, FBT002 - handed on at each level
     if type(value) in _SCALARS:
         return value
     if left <= 0:
         raise WireError(_TOO_DEEP)
     if isinstance(value, dict | Mapping):  # dict first: an abstract class is slow to ask
-        return {_key(key): item if type(item) in _SCALARS else _plain(item, left - 1) for key, item in value.items()}
+        return {_key(key): item if type(item) in _SCALARS else _plain(item, left - 1, blobs) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item, left - 1) for item in value]
+        return [_plain(item, left - 1, blobs) for item in value]
     if isinstance(value, str):
         return str.__str__(value)  # an enum of texts is its text
     if isinstance(value, int | float | Decimal):
         return int(value) if isinstance(value, int) else float(value) if isinstance(value, float) else Decimal(value)
-    return {name: _plain(item, left - 1) for name, item in attributes(value).items()}
+    if blobs and isinstance(value, bytes | bytearray):
+        return b64encode(value).decode("ascii")
+    return {name: _plain(item, left - 1, blobs) for name, item in attributes(value).items()}
 
 
 def arguments_of(value: object) -> Json:
@@ -154,11 +160,11 @@ def look(value: object, name: str) -> object:
     return value.get(name) if isinstance(value, dict | Mapping) else getattr(value, name, None)
 
 
-def whole(message: object) -> JsonObject:
-    """A message as a plain JSON object. Raises WireError for None, texts, lists and the like."""
+def whole(message: object, *, blobs: bool = False) -> JsonObject:
+    """A message as a plain JSON object; `blobs` as for `plain`. Raises WireError for None, texts, lists and the like."""
     if message is None or isinstance(message, str | bytes | int | float | list | tuple):
         raise WireError(f"expected a message (a dict or an SDK's message object), got {type(message).__name__}")
-    result: JsonObject = plain(message)
+    result: JsonObject = plain(message, blobs=blobs)
     return result
 
 

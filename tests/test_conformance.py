@@ -1,0 +1,88 @@
+"""One behaviour on every way: each scenario gives the same decisions, reasons, final arguments and redacted results on all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conformance import Seen, carried, loaded, play, table, way_of
+from conformance_scenarios import SCENARIOS
+from wire_helpers import answers, every, message, spelled
+from wire_talk import legal
+
+from guard import AsyncGuard, Guard, Session
+
+
+@pytest.fixture(scope="module")
+def guard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guard]:
+    with loaded(tmp_path_factory.mktemp("policy")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def first(guard: Guard) -> dict[str, list[Seen]]:
+    """What each scenario comes to on the first wire, whole."""
+    return {name: play(way_of(guard, "openai-chat", f"first {name}"), scenario) for name, scenario in SCENARIOS.items()}
+
+
+@pytest.mark.parametrize(("name", "scenario"), carried())
+def test_the_same_everywhere(guard: Guard, first: dict[str, list[Seen]], name: str, scenario: str) -> None:
+    """Statuses and reasons are those of the table, and everything else is what the first wire gives, to the letter."""
+    wanted, way = SCENARIOS[scenario], way_of(guard, name, scenario)
+    found = play(way, wanted)
+
+    assert [(one.status, one.reason) for one in found] == [*wanted.then, *wanted.after]
+    assert found == first[scenario]
+    assert "people" not in "".join(one.content for one in found)
+    assert "ann@example.com" not in "".join(one.content for one in found)
+
+
+def test_the_table_of_a_run_says_where_a_scenario_is_the_same(guard: Guard) -> None:
+    """One row a scenario, made from playing it: the same on every way that can bring it."""
+    rows = table(guard).splitlines()[2:]
+    assert len(rows) == len(SCENARIOS)
+    assert all("| all " in row for row in rows)
+
+
+@every
+def test_a_cancelled_turn_is_closed_on_every_wire(tmp_path: Path, name: str) -> None:
+    """Cancelled between two actions: what ran has its result, the others are answered, and the saved history goes on as JSON."""
+    ran: list[int] = []
+    begun = asyncio.Event()
+
+    async def act(n: int) -> int:
+        ran.append(n)
+        if n == 2:
+            begun.set()
+        await asyncio.sleep(60 if n == 2 else 0)
+        return n
+
+    async def go(guard: AsyncGuard) -> list[Any]:
+        chat = guard.open(Session(principal="E1", roles=("staff",)), wire=name, conversation="c")
+        history: list[Any] = [chat.user("go")]
+        calls = [(f"c{n}", "act", spelled(name, json.dumps({"n": n}))) for n in (1, 2, 3)]
+        said = message(name, *calls)
+        task = asyncio.ensure_future(chat.handle(said, history=history))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        saved = json.dumps(chat.dump([*history, *(said["output"] if name == "openai-responses" else [said])]))
+        return await chat.resume(json.loads(saved))
+
+    (tmp_path / "tools.yaml").write_text(
+        "tools:\n  act: {kind: action, allow: [staff], approve: never}\nlimits: {run: {calls: 9}}\n"
+    )
+    with AsyncGuard.load(tmp_path, tools={"act": act}, store="memory://") as guard:
+        history = asyncio.run(go(guard))
+
+    assert ran == [1, 2]
+    legal(name, history)
+    assert [call for call, _ in answers(name, history)] == ["c1", "c2", "c3"]
+    told = [str(content) for _, content in answers(name, history)]
+    assert told[0] == "1"
+    assert [word in text for word, text in zip(("outcome_unknown", "interrupted"), told[1:], strict=True)] == [True, True]

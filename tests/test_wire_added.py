@@ -1,0 +1,72 @@
+"""One file and one row are a wire: the smallest one, written from the README, plays every scenario as the others do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import conformance
+import pytest
+from conformance import Seen, Way, loaded, play
+from conformance_scenarios import SCENARIOS
+from toy_wire import SPELLING, Toy
+
+from guard import Guard, WireError, wires
+
+
+class ToyWay(Way):
+    """The toy wire's row: how its model speaks, and what its provider would take."""
+
+    @classmethod
+    def carries(cls, wire: str, scenario: Any) -> bool:
+        return True
+
+    def handle(self, named: list[Any], *, cut: bool) -> Any:
+        calls = [{"no": call_id, "do": tool, "with": text} for call_id, tool, text in named]
+        reply = {"role": "assistant", "say": "hm", "calls": calls, **({"end": "cut"} if cut else {})}
+        return self.chat.handle(reply, history=self.history)
+
+    def sendable(self, turn: Any) -> None:
+        asked = [call["no"] for call in turn.append[0]["calls"]]
+        assert asked == [result["no"] for result in turn.append[1:]]
+        assert len(set(asked)) == len(asked)
+        assert all(SPELLING.takes(call["do"]) for call in turn.append[0]["calls"])
+        assert [result["failed"] for result in turn.messages] == [one.error for one in turn.outcomes]
+
+
+@pytest.fixture
+def guard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Guard]:
+    monkeypatch.setattr(wires, "WIRES", {**wires.WIRES, "toy": Toy()})
+    monkeypatch.setattr(conformance, "legal", lambda name, history: None)
+    with loaded(tmp_path) as made:
+        yield made
+
+
+def test_the_smallest_wire_behaves_as_the_others(guard: Guard) -> None:
+    """Each scenario, answered at once and suspended, gives what `openai-chat` gives."""
+
+    def played(way: Way, name: str) -> list[Seen]:
+        return play(way, SCENARIOS[name])
+
+    for held in ("answer", "suspend"):
+        for name in SCENARIOS:
+            tenant = name.replace(":", "")
+            first = played(Way(guard, "openai-chat", "answer", f"{tenant} {held} first"), name)
+            assert played(ToyWay(guard, "toy", held, f"{tenant} {held}"), name) == first
+
+
+def test_a_wire_without_a_collector_says_that_it_reads_no_streams(guard: Guard) -> None:
+    """Streams are a further step: without it the wire says so."""
+    chat = guard.open(conformance.STAFF, wire="toy", conversation="c")
+    with pytest.raises(WireError, match="toy reads no streams"):
+        chat.stream([])
+
+
+def test_the_readme_names_every_verb_that_a_wire_must_have() -> None:
+    """What the toy wire defines is what "Add a wire" lists."""
+    text = (Path(__file__).parent.parent / "README.md").read_text("utf-8").partition("### Add a wire")[2].partition("\n2. ")[0]
+    named = set(re.findall(r"`(\w+)`", text.partition("with `name`")[2].partition("What each must")[0]))
+    own = {name for name, value in vars(Toy).items() if callable(value) and not name.startswith("_")}
+    assert own == named - {"name", "most_calls", "spelling"}
