@@ -193,5 +193,6 @@ def _summary(tool: Tool, known: Permissions) -> JsonObject:
 
 
 def _rule(rule: ApprovalRule) -> str:
-    who = _join([*(["the requester"] if rule.self_ else []), *rule.by]) or "nobody is asked"
+    own = f"the requester{', at the client' if rule.assurance == 'client' else ''}"
+    who = _join([*([own] if rule.self_ else []), *rule.by]) or "nobody is asked"
     return who if rule.when is None else f"{who} (on a condition)"

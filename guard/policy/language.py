@@ -53,7 +53,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "rule": ("when", "say", "enforce"),
     "tool_limits": ("calls", "equal", "sum", "at_most", "same", "per", "of", "enforce"),
     "tool_ceilings": ("arguments_bytes", "arguments_depth", "arguments_items"),
-    "approval": ("by", "when", "expires", "show"),
+    "approval": ("by", "when", "expires", "show", "assurance"),
     "result": ("keep", "empty", "max_bytes"),
     "limits": ("turn", "run", "conversation", "windows"),
     "window": ("calls", "per", "of", "enforce"),

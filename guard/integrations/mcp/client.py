@@ -1,0 +1,3 @@
+"""Client: the tools of MCP servers as tools of a guard."""
+
+mcp_tools = None
