@@ -15,17 +15,15 @@ from typing import Any, Protocol
 from guard.core.audit import drifted
 from guard.core.model import ConversationRef, Session
 from guard.core.values import Json, JsonObject
-from guard.errors import GuardError
 from guard.integrations.mcp.calls import ask_server
+from guard.integrations.mcp.dial import list_all
 from guard.integrations.mcp.listing import Listing, judge, registered, shown
 from guard.integrations.mcp.peer import Peer
 from guard.policy.pins import Pin
 from guard.runner import AsyncGuard
 from guard.tools import RegisteredTool
 
-MOST_TOOLS, MOST_PAGES = 10_000, 1_000
 _FRESH = 60.0  # seconds that a listing is relied on when a tool is called
-_SECONDS = 60.0  # for one page of a listing
 
 
 class Hide(Protocol):
@@ -97,30 +95,13 @@ class View:
         async with self._lock:
             self.stale = False  # a change from here on makes it stale again
             try:
-                guard, self.listing = await self.desk.ready(await self._pages())
+                guard, self.listing = await self.desk.ready(await list_all(self.server))
                 await self._record(guard)
             except BaseException:
                 self.stale = True
                 raise
             self._at = asyncio.get_running_loop().time()
             return guard
-
-    async def _pages(self) -> list[Json]:
-        found: list[Json] = []
-        params: JsonObject = {}
-        for _ in range(MOST_PAGES):
-            page = await self.server.ask("tools/list", params, seconds=_SECONDS)
-            tools = page.get("tools") if isinstance(page, dict) else None
-            if not isinstance(tools, list):
-                raise GuardError("the server's list of tools cannot be read")
-            found += tools
-            cursor = page.get("nextCursor")
-            if cursor is None:
-                return found
-            params = {"cursor": cursor}
-            if len(found) > MOST_TOOLS:
-                break
-        raise GuardError(f"the server lists more than {MOST_TOOLS} tools, or its tools on more than {MOST_PAGES} pages")
 
     async def _record(self, guard: AsyncGuard) -> None:
         new = {name: why for name, why in self.listing.refused.items() if (name, why) not in self._recorded}

@@ -156,7 +156,7 @@ class Child(Lines):
             os.killpg(self._process.pid, which)
 
 
-async def start(command: Sequence[str], env: Mapping[str, str]) -> Child:
+async def start(command: Sequence[str], env: Mapping[str, str], *, cwd: str | os.PathLike[str] | None = None) -> Child:
     """Start a server. Raises GuardError when it cannot be started."""
     try:
         process = await asyncio.create_subprocess_exec(
@@ -165,6 +165,7 @@ async def start(command: Sequence[str], env: Mapping[str, str]) -> Child:
             stdout=asyncio.subprocess.PIPE,
             stderr=None,
             env=dict(env),
+            cwd=cwd,
             limit=MOST_BYTES,
             start_new_session=True,
         )
