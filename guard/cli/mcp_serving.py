@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import os
 import secrets
 import signal
@@ -41,6 +42,7 @@ def say(text: str) -> None:
 
 def serve(arguments: argparse.Namespace, session: Session | None) -> int:
     """Serve until it is over, and give the exit code. Raises UsageError, GuardError."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="guard: %(message)s")
     desk = desk_of(arguments)
     try:
         return asyncio.run(_until_told(arguments, desk, session))
