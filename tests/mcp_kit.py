@@ -110,6 +110,11 @@ class Talk:
         lines = self._log.read_text("utf-8").splitlines() if self._log.exists() else []
         return [one for one in map(json.loads, lines) if one.get("method") == method]
 
+    async def until(self, method: str = "tools/call") -> None:
+        """Wait until the server has heard of it."""
+        while not self.seen(method):  # noqa: ASYNC110 - it is another process that writes
+            await asyncio.sleep(0.02)
+
     def records(self, kind: str) -> list[dict[str, Any]]:
         assert self.desk.guard is not None
         found = [json.loads(one.body) for one in self.desk.guard.store.audit()]

@@ -1,17 +1,19 @@
 """An MCP server of one's own making, a line a message: each of its tools misbehaves in one way. It writes down all that it is told.
 
-python mcp_raw_server.py LOG
+python mcp_raw_server.py LOG [deaf]
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from mcp_raw_tools import TEXT, definitions, tool
@@ -95,7 +97,7 @@ def garbage(asked: dict[str, Any]) -> dict[str, Any]:
 
 def broken(asked: dict[str, Any]) -> None:
     with LOCK:
-        print('{"jsonrpc": "2.0", "id": %s, "result": {"content": [' % json.dumps(asked["id"]), flush=True)
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": []}})[:-4], flush=True)
 
 
 def huge(asked: dict[str, Any]) -> dict[str, Any]:
@@ -129,10 +131,7 @@ def orphan(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def deaf(asked: dict[str, Any]) -> dict[str, Any]:
-    """Do not end when the input ends, nor when told to."""
-    import signal
-
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    """Do not end when the input ends."""
     threading.Thread(target=time.sleep, args=(300,)).start()
     return text(str(os.getpid()))
 
@@ -191,8 +190,10 @@ def answer(asked: dict[str, Any]) -> None:
 
 
 def main() -> None:
+    if sys.argv[2:] == ["deaf"]:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     print("raw server is up", file=sys.stderr, flush=True)
-    with open(LOG, "a", encoding="utf-8") as log:
+    with Path(LOG).open("a", encoding="utf-8") as log:
         for line in sys.stdin:
             log.write(line)
             log.flush()

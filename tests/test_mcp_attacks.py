@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -183,11 +182,9 @@ def test_a_cancelled_call_is_cancelled_at_the_server_and_closed_in_the_ledger(tm
     async def go() -> None:
         async with talking(tmp_path) as talk:
             talk.put({"id": "c", "method": "tools/call", "params": {"name": "slow", "arguments": {}}})
-            while not talk.seen():
-                await asyncio.sleep(0.02)
+            await talk.until()
             talk.put({"method": "notifications/cancelled", "params": {"requestId": "c", "reason": "enough"}})
-            while not talk.seen("notifications/cancelled"):
-                await asyncio.sleep(0.02)
+            await talk.until("notifications/cancelled")
             assert talk.seen("notifications/cancelled")[0]["params"] == {"requestId": talk.seen()[0]["id"]}
             assert [one for one in talk.hand.got if one.get("id") == "c"] == []
             assert "no such person: [email]" in said(await talk.call("boom"))

@@ -23,7 +23,7 @@ from guard.compose import AsyncGuard, PolicyWarning
 from guard.core.model import Session
 from guard.errors import GuardError, PolicyError
 from guard.integrations.mcp.desk import Desk
-from guard.integrations.mcp.lines import own_lines, start
+from guard.integrations.mcp.lines import Child, own_lines, start
 from guard.integrations.mcp.listing import missing
 from guard.integrations.mcp.peer import Channel
 from guard.integrations.mcp.relay import Relay
@@ -33,6 +33,8 @@ from guard.policy.problems import Problems, squash
 from guard.policy.source import PINS, File
 from guard.redactors import REDACTOR
 from guard.tools import RegisteredTool
+
+_LAST_LOOK = 0.5  # seconds for the exit code of a server whose output has ended
 
 
 def say(text: str) -> None:
@@ -156,13 +158,13 @@ async def _pipes(arguments: argparse.Namespace, desk: Desk, session: Session | N
         relay = Relay(client, server, desk, session, arguments.conversation or f"mcp-{secrets.token_hex(8)}")
         left = await relay.run()
         if not left:
-            say(f"the server {arguments.server} ended{_code(server)}; its session is over")
+            say(f"the server {arguments.server} ended{await _code(server)}; its session is over")
         await client.close()
     return 0 if left else 1
 
 
-def _code(server: object) -> str:
-    code = getattr(server, "code", None)
+async def _code(server: Channel) -> str:
+    code = await server.code(_LAST_LOOK) if isinstance(server, Child) else None
     return "" if code is None else f" with exit code {code}"
 
 

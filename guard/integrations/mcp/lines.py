@@ -22,6 +22,7 @@ from guard.integrations.mcp.peer import GoneError
 MOST_BYTES = 64 * 1024 * 1024
 """Of one message. A longer one of a client is refused; after a longer one of a server the connection ends."""
 _PATIENCE = 2.0  # seconds that a child has to end by itself, and again after it was told to
+_LAST_WORDS = 0.2  # seconds in which what a server wrote before it ended is read
 _CHUNK = 1 << 16
 
 
@@ -129,14 +130,17 @@ class Child(Lines):
             raise GuardError("the server has no pipes")
         super().__init__(process.stdout, process.stdin, trusted=True)
         self._process = process
+        self._watch = asyncio.ensure_future(self._over())
 
-    @property
-    def code(self) -> int | None:
-        """The exit code, once there is one."""
+    async def code(self, seconds: float) -> int | None:
+        """Its exit code; None where there is none within so many seconds."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._ended(), seconds)
         return self._process.returncode
 
     async def close(self) -> None:
         """Close its input; whoever of its group is still there after a while is told to end, and then ended."""
+        self._watch.cancel()
         await super().close()
         for wish in (None, signal.SIGTERM, signal.SIGKILL):
             if wish is not None:
@@ -146,6 +150,12 @@ class Child(Lines):
                 break
         self._signal(signal.SIGKILL)  # what the server itself has started and left behind
         self._process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001 - a grandchild may hold the pipe open
+
+    async def _over(self) -> None:
+        """A server that ended says nothing more, even where something that it has started holds its output open."""
+        await self._ended()
+        await asyncio.sleep(_LAST_WORDS)
+        self._reader.set_exception(GoneError("the server ended"))
 
     async def _ended(self) -> None:
         while self._process.returncode is None:  # noqa: ASYNC110 - `wait` waits for the pipes too, which a grandchild may hold
