@@ -95,6 +95,20 @@ def test_a_client_that_leaves_has_its_calls_closed(tmp_path: Path) -> None:
     run(go())
 
 
+def test_a_proxy_that_is_stopped_answers_what_is_open(tmp_path: Path) -> None:
+    """Whoever waits is told that nobody knows."""
+
+    async def go() -> None:
+        async with talking(tmp_path) as talk:
+            talk.put({"id": 5, "method": "tools/call", "params": {"name": "slow", "arguments": {}}})
+            await talk.until()
+            talk.relay.cancel()  # type: ignore[attr-defined]
+            assert (await talk.find(lambda one: one.get("id") == 5))["error"]["code"] == -32000
+
+    with pytest.raises(asyncio.CancelledError):
+        run(go())
+
+
 @pytest.mark.parametrize("number", [3, None])
 def test_a_line_that_is_no_message_is_answered(number: Any, tmp_path: Path) -> None:
     """With its id, where that could be read."""

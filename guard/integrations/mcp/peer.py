@@ -43,6 +43,7 @@ class Peer:
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
         self.busy: dict[object, asyncio.Task[None]] = {}
+        self.dropped: set[object] = set()  # of these this side wants no answer any more
         self._waiting: dict[object, asyncio.Future[Json]] = {}
         self._numbers = itertools.count(1)
         self._gone = False
@@ -90,6 +91,7 @@ class Peer:
         """Stop working on one of this side's requests, if it is still worked on."""
         task = self.busy.get(number) if isinstance(number, str | int) else None
         if task is not None:
+            self.dropped.add(number)
             task.cancel()
 
     def lost(self) -> None:

@@ -8,6 +8,7 @@ two transports.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -21,6 +22,7 @@ from guard.integrations.mcp.peer import MOST_OPEN, Channel, GoneError, Peer
 from guard.integrations.mcp.results import Mould, result_of
 
 CANCELLED = -32800
+_LAST = 1.0  # seconds for an answer to somebody who may not read any more
 _CLOSING = 5.0  # seconds that calls have to end after their server is gone
 
 Handler = Callable[[object, JsonObject], Awaitable[Json]]
@@ -110,13 +112,24 @@ class Relay:
         try:
             reply = await self._answer(number, method, message)
         except asyncio.CancelledError:
-            if self.client.channel.answers_cancelled:
-                self.client.busy.pop(number, None)
-                await self._send(m.fault(number, CANCELLED, "Request cancelled"), number)
+            await self._cancelled(number)
             raise
         finally:
             self.client.busy.pop(number, None)
+            self.client.dropped.discard(number)
         await self._send(reply, number)
+
+    async def _cancelled(self, number: object) -> None:
+        """Answer a request whose work was stopped, unless it was the client that wanted that and needs no answer."""
+        if number not in self.client.dropped:
+            reply = m.fault(number, m.GONE, "The proxy ended; nobody knows what became of the request.")
+        elif self.client.channel.answers_cancelled:
+            reply = m.fault(number, CANCELLED, "Request cancelled")
+        else:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LAST):
+                await self._send(reply, number)
 
     async def _send(self, reply: JsonObject, number: object) -> None:
         try:

@@ -103,11 +103,23 @@ async def connect(url: str, token: str | None, seconds: float) -> AsyncIterator[
     from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - an extra
 
     headers = {"Authorization": f"Bearer {token}"} if token else None
-    async with (
-        httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(30.0, read=seconds)) as http,
-        streamable_http_client(url, http_client=http) as (read, write),
-    ):
-        yield Streams(read, write, served=False)
+    try:
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(30.0, read=seconds)) as http,
+            streamable_http_client(url, http_client=http) as (read, write),
+        ):
+            yield Streams(read, write, served=False)
+    except BaseExceptionGroup as group:  # the SDK's tasks wrap what is raised in the block
+        inner = _inner(group)
+        if isinstance(inner, httpx2.HTTPError):
+            raise GuardError(f"the MCP server at {url} cannot be asked: {inner or type(inner).__name__}") from None
+        raise inner from None
+
+
+def _inner(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 # -- clients -------------------------------------------------------------------------------------------------------------
