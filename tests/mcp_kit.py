@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,12 @@ POLICY = "\n".join(
     ]
 )
 ANN = Session(principal="E1", roles=("user",))
+
+
+def allowing(names: Iterable[str]) -> str:
+    """A policy that lets ann call all of these."""
+    entries = [f"  {json.dumps(name)}: {{kind: read, allow: [user]}}" for name in names]
+    return "\n".join(["tools:", *entries, "limits: {run: {calls: 1000}}"])
 
 
 def folder(path: Path, policy: str = POLICY) -> Path:
@@ -134,12 +140,18 @@ def desk_for(place: Path, told: list[str], **more: Any) -> Desk:
 
 @asynccontextmanager
 async def talking(
-    path: Path, *, policy: str = POLICY, session: Session = ANN, can: dict[str, Any] | None = None, **more: Any
+    path: Path,
+    *,
+    policy: str = POLICY,
+    session: Session = ANN,
+    can: dict[str, Any] | None = None,
+    command: Sequence[str] = (),
+    **more: Any,
 ) -> AsyncIterator[Talk]:
-    """A session through the proxy, greeted and ready."""
+    """A session through the proxy, greeted and ready; `command` starts another server than the usual one."""
     told: list[str] = []
     desk = desk_for(folder(path, policy), told, **more)
-    server = await start([sys.executable, str(RAW), str(path / "log")], os.environ)
+    server = await start(command or [sys.executable, str(RAW), str(path / "log")], os.environ)
     hand = Hand()
     relay = asyncio.ensure_future(Relay(hand, server, desk, session, "conv").run())
     talk = Talk(hand, desk, told, path / "log")
