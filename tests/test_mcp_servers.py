@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -88,19 +89,19 @@ def _command(name: str, path: Path) -> list[str]:
     return [_found(f"mcp-server-{name}") or "absent", *more.get(name, [])]
 
 
+@cache
+def _held(package: str) -> bool:
+    """Whether npx can start a package without fetching it."""
+    words = ["npx", "--offline", "-y", "--package", package, "true"]
+    return subprocess.run(words, capture_output=True, check=False, timeout=60).returncode == 0
+
+
 def _ready(name: str, path: Path) -> list[str]:
     command = _command(name, path)
     if command[0] == "absent" or shutil.which(command[0]) is None:
         pytest.skip(f"the server {name} is not installed here (GUARD_MCP_BIN names a folder of programs)")
-    if (
-        command[0] == "npx"
-        and subprocess.run([*command[:4], "/nowhere"], input=b"", capture_output=True, check=False, timeout=60).returncode
-    ):
-        held = subprocess.run(
-            ["npx", "--offline", "-y", "--package", command[3], "true"], capture_output=True, check=False, timeout=60
-        )
-        if held.returncode:
-            pytest.skip(f"npx has no {command[3]} here")
+    if command[0] == "npx" and not _held(command[3]):
+        pytest.skip(f"npx has no {command[3]} here")
     (path / "a.txt").write_text("mail kim.doe@example.com\n", "utf-8")
     if name == "git":
         for words in (
@@ -137,27 +138,28 @@ REAL: list[tuple[str, str, Any, str]] = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "tool", "arguments", "expected"), REAL, ids=[f"{name}-{tool}" for name, tool, _, _ in REAL])
-def test_a_real_server_answers_through_the_proxy(name: str, tool: str, arguments: Any, expected: str, tmp_path: Path) -> None:
-    """Started for real: its tools are offered, a call runs, an unknown field does not, and its process is gone in the end."""
+@pytest.mark.parametrize("name", dict.fromkeys(row[0] for row in REAL))
+def test_a_real_server_answers_through_the_proxy(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Started for real: its tools are offered, calls run, an unknown field does not, and its process is gone in the end."""
+    monkeypatch.setenv("MEMORY_FILE_PATH", str(tmp_path / "memory.jsonl"))
     command = _ready(name, tmp_path)
-    asked = json.loads(json.dumps(arguments).replace("{here}", str(tmp_path)))
-    messages: list[Any] = []
+    rows = [row[1:] for row in REAL if row[0] == name]
 
     async def go() -> None:
-        async with talking(tmp_path, policy=allowing([tool]), command=command) as talk:
-            assert await talk.names() == [tool]
-            found = await talk.call(tool, asked, _meta={"progressToken": "t"})
-            assert expected in said(found) or expected in json.dumps(found)
-            assert "@example.com" not in json.dumps(found)
-            assert code(await talk.call(tool, {**asked, "no_such_field": 1})) == "invalid_arguments"
-            messages.extend(talk.hand.got)
+        async with talking(tmp_path, policy=allowing([tool for tool, _, _ in rows]), command=command) as talk:
+            assert await talk.names() == sorted(tool for tool, _, _ in rows)
+            for tool, arguments, expected in rows:
+                asked = json.loads(json.dumps(arguments).replace("{here}", str(tmp_path)))
+                found = await talk.call(tool, asked, _meta={"progressToken": tool})
+                assert expected in said(found) or expected in json.dumps(found)
+                assert "@example.com" not in json.dumps(found)
+                assert code(await talk.call(tool, {**asked, "no_such_field": 1})) == "invalid_arguments"
+            if name == "everything":
+                assert [one for one in talk.hand.got if one.get("method") == "notifications/progress"]
             server = talk.server  # type: ignore[attr-defined]
         assert await server.code(1) is not None
 
     run(go())
-    if tool.startswith("trigger"):
-        assert [one for one in messages if one.get("method") == "notifications/progress"]
 
 
 STDIO = ["filesystem", "everything", "time"]
