@@ -44,12 +44,15 @@ def say(text: str) -> None:
 
 def serve(arguments: argparse.Namespace, session: Session | None) -> int:
     """Serve until it is over, and give the exit code. Raises UsageError, GuardError."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="guard: %(message)s")
+    log, shown = logging.getLogger("guard"), logging.StreamHandler(sys.stderr)
+    shown.setFormatter(logging.Formatter("guard: %(message)s"))
+    log.addHandler(shown)  # what a tool raised, and why a changed policy was not taken
     desk = desk_of(arguments)
     try:
         return asyncio.run(_until_told(arguments, desk, session))
     finally:
         desk.close()
+        log.removeHandler(shown)
 
 
 async def _until_told(arguments: argparse.Namespace, desk: Desk, session: Session | None) -> int:

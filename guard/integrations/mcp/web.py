@@ -35,7 +35,9 @@ def needs_sdk() -> None:
         from mcp import Client  # noqa: F401, PLC0415 - an extra: loaded when it is used
     except ImportError as error:
         raise GuardError(f"MCP over HTTP needs the extra mcp: {CURE}") from error
-    logging.getLogger("mcp").addHandler(logging.NullHandler())
+    log = logging.getLogger("mcp")
+    if not log.handlers:
+        log.addHandler(logging.NullHandler())  # what matters of it is told by whoever uses it
 
 
 class Streams:
