@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from guard.cli.permissions import Permissions, permissions
 from guard.cli.pinning import write_pins
-from guard.cli.places import DEFAULT_POLICY, named_folders
+from guard.cli.places import DEFAULT_POLICY, UsageError, named_folders
 from guard.cli.shadows import shadowed
 from guard.cli.show import json_text, spell
 from guard.cli.tables import table
