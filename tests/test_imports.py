@@ -99,6 +99,19 @@ RULES: dict[str, tuple[str, ...]] = {
     "runner": ("core", "errors", "tools", "wires", "runner"),
     "compose": ("core", "errors", "policy", "stores", "redactors", "tools", "runner", "review"),  # review: the cases of a folder
     "integrations": ("core.values", "core.model", "errors", "runner", "wires", "integrations"),
+    # the definitions of an MCP server: compiled tools to show, pins to hold them against, a record of what is refused
+    "integrations.mcp": (
+        "core.values",
+        "core.rules",
+        "core.audit",
+        "core.model",
+        "errors",
+        "tools",
+        "runner",
+        "wires",
+        "policy.pins",
+        "integrations",
+    ),
     "review": (
         "core",
         "errors",

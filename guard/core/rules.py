@@ -218,6 +218,7 @@ class ApprovalRule:
     when: Condition | None = None
     expires: float = 86_400.0  # seconds
     show: tuple[Path, ...] = ()
+    assurance: Literal["host", "client"] = "host"  # whose word it is that the requester decided; `client`: the MCP client's too
 
     @property
     def strictness(self) -> int:
