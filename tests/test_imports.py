@@ -34,7 +34,18 @@ LANGUAGE = (
     "acting",
     "ports",
 )  # each may use those before it
-HELPERS = ("sources", "hiding", "answer", "audit", "board", "recall", "endings", "taking", "quotas")  # as well, and the language
+HELPERS = (
+    "sources",
+    "telling",
+    "hiding",
+    "answer",
+    "audit",
+    "board",
+    "recall",
+    "endings",
+    "taking",
+    "quotas",
+)  # as well, and the language
 ROOMS = ("parse", "bind", "validate", "ground", "authorize", "limit", "approve", "redact")  # never each other
 BOUNDARY = (
     "core.values",

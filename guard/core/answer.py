@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from guard.core.model import Approval, CallKey, Content, Outcome, Refusal, Status, ToolCall, ValidCall
 from guard.core.ports import CallRow, Redactor
-from guard.core.reasons import RETRY, SAFE_AGAIN, SENTENCE, Reason
+from guard.core.reasons import NOT_READABLE, RETRY, SAFE_AGAIN, SENTENCE, Reason
 from guard.core.rules import Issue
 from guard.core.values import JsonObject, encode
 
@@ -67,6 +67,14 @@ def unknown(
     sentence = SAFE_AGAIN if again else SENTENCE[Reason.OUTCOME_UNKNOWN]
     content = error_text(Reason.OUTCOME_UNKNOWN, detail, retry=again, extra={"executed": None}, sentence=sentence)
     return _outcome(call, key, "unknown", Reason.OUTCOME_UNKNOWN, content, arguments, approval)
+
+
+def unreadable(valid: ValidCall, key: CallKey, approval: str | None) -> Outcome:
+    """The outcome of a tool that ran and returned what its policy does not take for a result. An action is unknown: nobody may repeat it."""
+    if not valid.tool.acts:
+        return failed(valid, key, Reason.RESULT_INVALID, "", approval=approval)
+    content = error_text(Reason.RESULT_INVALID, retry=False, extra={"executed": None}, sentence=NOT_READABLE)
+    return _outcome(valid.call, key, "unknown", Reason.RESULT_INVALID, content, valid.arguments, approval)
 
 
 def recorded(row: CallRow, call: ToolCall) -> Outcome | None:

@@ -14,7 +14,10 @@ from guard.core.model import Allow, CallKey, Outcome, Refusal, ValidCall
 from guard.core.ports import CallRow, Event, Executed, Redactor
 from guard.core.reasons import Reason
 from guard.core.redact import Shown, redact
+from guard.core.rules import ResultRule
 from guard.core.values import copy, digest
+
+MISFIT = "does not fit its schema"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +41,10 @@ def idempotency(valid: ValidCall, key: CallKey, run: int) -> str:
 def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
     """Redact what came back, and say what goes to the model, the ledger and the audit."""
     item, key = board.items[index], board.keys[index]
+    misfit = _misfits(allow.call.valid.tool.result, ran)
+    ran = replace(ran, value=None, content=None) if misfit else ran
     try:
-        outcome, labels = _outcome(board.context, allow, ran, key)
+        outcome, labels = _outcome(board.context, allow, ran, key, misfit=misfit)
     except Exception as error:  # noqa: BLE001 - what cannot be made safe is withheld, whatever went wrong
         outcome, labels = _withheld(allow.call.valid, key, ran), ("withheld", type(error).__name__)
     value = copy(ran.value) if outcome.status == "done" else None  # a tool may go on changing what it returned
@@ -53,13 +58,27 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
     return Ended(outcome=outcome, rows=(own, row_of(board, index, outcome, "alias")), events=events)
 
 
+def _misfits(rule: ResultRule, ran: Executed) -> bool:
+    """Whether what came back is no result of this tool. A failure has a form of its own, and so has nothing where `empty` says what it means."""
+    ended = ran.started and not (ran.interrupted or ran.timed_out or ran.unclear or ran.failed or ran.error is not None)
+    silent = ran.value is None and (
+        rule.empty is not None or ran.probed
+    )  # a probe need not have the result to know that there was one
+    if rule.fits is None or not ended or silent:
+        return False
+    try:
+        return not rule.fits(ran.value)
+    except Exception:  # noqa: BLE001 - what cannot be judged does not fit
+        return True
+
+
 def _withheld(valid: ValidCall, key: CallKey, ran: Executed) -> Outcome:
     """Nothing of what came back is shown; whether it went well is said all the same."""
     failed = ran.failed or ran.error is not None
     return answer.failed(valid, key, Reason.TOOL_FAILED, "") if failed else answer.withheld(valid, key)
 
 
-def _outcome(context: Context, allow: Allow, ran: Executed, key: CallKey) -> tuple[Outcome, tuple[str, ...]]:
+def _outcome(context: Context, allow: Allow, ran: Executed, key: CallKey, *, misfit: bool) -> tuple[Outcome, tuple[str, ...]]:
     valid = allow.call.valid
     spent = allow.approval.id if allow.approval else None
     if not ran.started:
@@ -69,6 +88,10 @@ def _outcome(context: Context, allow: Allow, ran: Executed, key: CallKey) -> tup
         return _unfinished(valid, key, ran, spent), ()
     if ran.error is not None:
         return _broken(context, valid, ran, spent, key), ()
+    if misfit and ran.probed:  # that it took effect is known for certain
+        return answer.withheld(valid, key, approval=spent), (MISFIT,)
+    if misfit:
+        return answer.unreadable(valid, key, spent), (MISFIT,)
     shown = redact(ran, valid.tool, context.redactor)
     return _finished(valid, key, ran, shown, spent), _labels(shown)
 

@@ -172,6 +172,14 @@ class ToolLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """How much of what tools return may go to the model: bytes of UTF-8, tokens as the host counts them; None is no bound."""
+
+    bytes: int | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Limits over all tools. `run` counts since the user last spoke, `conversation` from its beginning."""
 
@@ -181,6 +189,8 @@ class Limits:
     conversation: Mapping[str, Decimal] = field(default_factory=dict)  # calls, tokens, cost
     prices: Mapping[str, tuple[Decimal, Decimal]] = field(default_factory=dict)  # model → cost of a million tokens in, out
     windows: tuple[WindowLimit, ...] = ()  # over all tools
+    turn_room: Room = Room()  # for the results of one assistant message
+    conversation_room: Room = Room()
     shadow: frozenset[str] = frozenset()  # which of the above are shadows: `run.calls`, `turn.calls`, …
 
     @property
@@ -229,6 +239,10 @@ class ResultRule:
     keep: tuple[Path, ...] | None = None
     empty: str | None = None
     max_bytes: int = 200_000
+    max_tokens: int | None = None
+    shape: Json = None  # the JSON Schema that it must fit, as written
+    fits: Callable[[Json], bool] | None = None  # the judge of it; raising means no
+    units: tuple[tuple[Path, str], ...] = ()  # fields (root "result") and the unit that they count in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,6 +278,7 @@ class Tool:
     compensation: str = ""  # the tool that a `compensate` offers
     lease: float | None = None  # seconds that whoever took a call is believed to be at it, at least; never less than the time-out
     repeat: bool = False  # an equal call after `done` runs again
+    untrusted: bool = False  # what it returns was written by others: data, never instructions
     unwrap: bool = False  # arguments that are JSON text inside JSON text are opened exactly once
 
     @property

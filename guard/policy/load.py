@@ -28,6 +28,7 @@ from guard.policy.problems import Problems
 from guard.policy.publish import authorizer
 from guard.policy.reading import ROWS, Place, Reading, read_place
 from guard.policy.registered import match
+from guard.policy.results import warn_unused
 from guard.policy.rule_files import Rule, RuleBook, read_rules
 from guard.policy.rule_names import warn_names
 from guard.policy.rule_shape import Shape, shape_of
@@ -147,7 +148,8 @@ def _survey(
     entries = collect(documents, "tools", problems)
     names, unlisted = match(entries, declared, problems)
     bounds = ceilings(tops(documents, "ceilings"), problems)
-    tools = _compile(entries, declared, names, hooks, bounds, problems)
+    tools = _compile(entries, declared, names, hooks, (bounds, written.shapes), problems)
+    warn_unused(written.shapes, entries.values(), problems)
     spot = Item(next((file.name for file in files if is_yaml(file.name)), written.place), None)
     whole = limits(tops(documents, "limits"), tops(documents, "prices"), spot, problems)
     places = collect(documents, "people", problems)
@@ -216,7 +218,7 @@ def _compile(
     declared: Sequence[Declared] | None,
     names: Mapping[str, str],
     hooks: _Hooks,
-    bounds: Ceilings,
+    whole: tuple[Ceilings, Mapping[str, Item]],
     problems: Problems,
 ) -> dict[str, Tool]:
     by_name = {tool.name: tool for tool in declared or ()}
@@ -231,7 +233,8 @@ def _compile(
             tools=frozenset(entries),
             checks=None if declared is None else hooks[0],
             probes=None if declared is None else hooks[1],
-            ceilings=bounds,
+            ceilings=whole[0],
+            shapes=whole[1],
         )
         tool = compile_tool(entry, problems)
         if tool is not None:

@@ -6,15 +6,15 @@ Everything that a call needs is compiled here, once, at load. Comes after ground
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from guard.core.paths import Path
-from guard.core.rules import CEILINGS, Binding, Ceilings, Issue, Kind, Prepared, ResourceRule, ResultRule, Tool
+from guard.core.rules import CEILINGS, Binding, Ceilings, Issue, Kind, Prepared, ResourceRule, Tool
 from guard.core.values import JsonObject, canonical, digest
 from guard.policy import language
 from guard.policy.approvals import approvals, argument_rules
-from guard.policy.ceilings import bounded, tool_ceilings
+from guard.policy.ceilings import tool_ceilings
 from guard.policy.checks import CheckFunction, checks
 from guard.policy.effects import Around, Life, life
 from guard.policy.fields import normal, takes, visible, with_fields
@@ -25,6 +25,7 @@ from guard.policy.limits import tool_limits
 from guard.policy.placed import behind
 from guard.policy.prepare import preparer
 from guard.policy.problems import Problems, meant
+from guard.policy.results import result_rule
 from guard.policy.schemas import Schema, compile_schema
 from guard.policy.source import Item
 
@@ -63,6 +64,7 @@ class Entry:
     checks: Mapping[str, CheckFunction] | None  # None: no program at hand
     probes: Collection[str] | None = None  # tools that the host has a probe for; None: no program at hand
     ceilings: Ceilings = CEILINGS
+    shapes: Mapping[str, Item] = field(default_factory=dict)  # the folder's schema files by name
 
 
 def compile_tool(entry: Entry, problems: Problems) -> Tool | None:
@@ -103,7 +105,10 @@ def _compile(entry: Entry, problems: Problems) -> Tool | None:
     lossless = language.choice(fields.get("coerce"), problems, "coerce", ("lossless",)) == "lossless"
     supplied = ("idempotency_key",) if keyed and "http" not in fields else ()
     bounds = tool_ceilings(fields.get("ceilings"), entry.ceilings, problems)
-    tool = replace(tool, supplied=supplied, ceilings=bounds, prepare=preparer(schema, lossless=lossless, fill=fill))
+    foreign = language.choice(fields.get("trust"), problems, "trust", ("untrusted",)) == "untrusted"
+    tool = replace(
+        tool, untrusted=foreign, supplied=supplied, ceilings=bounds, prepare=preparer(schema, lossless=lossless, fill=fill)
+    )
     warn_identities(tool, entry.item, problems)
     if "schema" not in fields and entry.declared is not None:
         warn_untyped(tool, entry.declared.schema or {}, entry.item, problems)
@@ -141,7 +146,7 @@ def _assemble(
         resolves=tuple(dict.fromkeys((*resolved, *shown))),
         limits=tool_limits(fields.get("limits"), context),
         approval=approval,
-        result=_result(fields.get("result"), entry.ceilings, problems),
+        result=result_rule(fields.get("result"), entry.ceilings, entry.shapes, problems),
         timeout=language.duration(fields.get("timeout"), problems, "timeout"),
         effect=lived.effect,
         dedupes=lived.dedupes,
@@ -273,22 +278,3 @@ def _resource(item: Item, context: Context) -> ResourceRule | None:
         field = language.text(fields["owner"], problems, "resource.owner")
         owner = language.path(field, "resource", fields["owner"], problems) if field else None
     return None if argument is None else ResourceRule(name=names[0], argument=argument, owner=owner)
-
-
-def _result(item: Item | None, ceilings: Ceilings, problems: Problems) -> ResultRule:
-    if item is None:
-        return ResultRule(max_bytes=ceilings.result_bytes)
-    fields = language.mapping(item, "result", problems)
-    size = bounded(fields.get("max_bytes"), "result_bytes", problems, "max_bytes")
-    keep: tuple[Path, ...] | None = None
-    if "keep" in fields:
-        spots = language.sequence(fields["keep"], problems, "keep")
-        paths = [
-            language.path(name, "result", spot, problems) for spot in spots if (name := language.text(spot, problems, "keep"))
-        ]
-        keep = tuple(path for path in paths if path is not None)
-    return ResultRule(
-        keep=keep,
-        empty=language.text(fields.get("empty"), problems, "empty") or None,
-        max_bytes=int(size or ceilings.result_bytes),
-    )

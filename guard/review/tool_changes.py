@@ -10,7 +10,7 @@ from itertools import chain
 
 from guard.core.paths import Path
 from guard.core.rules import Binding, ResultRule, Source, SumLimit, Tool
-from guard.core.values import Json
+from guard.core.values import Json, canonical, digest
 from guard.policy import Loaded
 from guard.review.budget_changes import ceiling_facts, shadow_facts, window_facts
 from guard.review.cells import place
@@ -188,8 +188,26 @@ def _result(old: ResultRule, new: ResultRule) -> Iterator[Fact]:
     if old.keep != new.keep:
         yield Fact(_keep(old, new), "result.keep", _kept(old), _kept(new))
     yield from fact(most(old.max_bytes, new.max_bytes), "result.max_bytes", old.max_bytes, new.max_bytes)
+    yield from fact(most(old.max_tokens, new.max_tokens), "result.max_tokens", old.max_tokens, new.max_tokens)
+    if old.shape != new.shape:
+        yield Fact(_shape(old, new), "result.schema", _form(old), _form(new), "what counts as a result")
+    if old.units != new.units:
+        yield Fact(Direction.CHANGES, "result.units", _units(old), _units(new))
     if old.empty != new.empty:
         yield Fact(Direction.CHANGES, "result.empty", words(old.empty), words(new.empty))
+
+
+def _shape(old: ResultRule, new: ResultRule) -> Direction:
+    """A form that is asked for refuses what has another one."""
+    return Direction.NARROWS if old.shape is None else Direction.WIDENS if new.shape is None else Direction.MAYBE
+
+
+def _form(rule: ResultRule) -> str:
+    return "any" if rule.shape is None else digest(canonical(rule.shape))[:12]
+
+
+def _units(rule: ResultRule) -> str:
+    return words([f"{path} in {unit}" for path, unit in rule.units])
 
 
 def _keep(old: ResultRule, new: ResultRule) -> Direction:
@@ -214,6 +232,7 @@ _AGAIN = ("idempotent", "probe")
 
 
 def _running(old: Tool, new: Tool) -> Iterator[Fact]:
+    yield from fact(tightened(old.untrusted, new.untrusted), "trust", old.untrusted, new.untrusted)
     yield from fact(most(old.timeout, new.timeout), "timeout", old.timeout, new.timeout)
     yield from fact(loosened(old.repeat, new.repeat), "repeat", old.repeat, new.repeat)
     yield from fact(loosened(old.unwrap, new.unwrap), "unwrap", old.unwrap, new.unwrap)

@@ -22,6 +22,7 @@ from guard.core.board import Context
 from guard.core.model import Approval, CallKey, ConversationRef, Outcome, Refusal, Session, ToolCall, Usage
 from guard.core.pipeline import Walked, guard_turn
 from guard.core.reasons import Reason
+from guard.core.telling import told
 from guard.core.values import JsonObject, canonical, digest
 from guard.errors import ConversationError, GuardError, StoreError
 from guard.runner.compensation import offering
@@ -75,7 +76,7 @@ class Chat:
         """Schemas for the model, in the wire's form: what this session may call, without the fields that the session owns."""
         now = self.in_force
         names = sorted(now.visible(self._session) & self._offered(now))
-        return self.wire.tools([now.policy.tools[name] for name in names])
+        return self.wire.tools([told(now.policy.tools[name]) for name in names])
 
     def dump(self, messages: Sequence[object]) -> list[JsonObject]:
         """The messages as plain JSON, SDK objects included."""
