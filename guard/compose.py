@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
+from guard.core.budget import approximate
 from guard.core.values import JsonObject
 from guard.errors import GuardError, PolicyError, Problem
 from guard.redactors import REDACTOR
 from guard.runner import guard as runner
+from guard.runner.counting import counting
 from guard.runner.reload import Built
 from guard.runner.report import failure
 from guard.runner.threads import within
@@ -68,6 +70,7 @@ class Options(TypedDict, total=False):
     stale_after: float | None
     rules: Any
     signal: Any
+    count_tokens: Callable[[str], int] | str
 
 
 class Guard(runner.Guard):
@@ -85,6 +88,8 @@ class Guard(runner.Guard):
         - `clock`: the store's clock, for tests.
         - `watch`: True, or seconds between two looks at the folder: a changed policy is loaded by itself until `close()`.
         - `stale_after`: seconds after which a policy that was not found to be the right one any more refuses every call.
+        - `count_tokens`: how many tokens a text has, for budgets of results: a function, or the name of an encoding of tiktoken
+          (`o200k_base`; extra `tokens`). Without it they are estimated.
         - `rules`: a Casbin adapter that brings further rules; `signal`: a Casbin watcher that says when they changed.
 
         Raises PolicyError with every problem at once, StoreError when the store cannot be opened.
@@ -136,6 +141,7 @@ def _loaded(folder: Folder, tools: Any, store: str, options: Options, *, awaits:
         "patience": patience,
         "probes": probes,
         "origin": kept,
+        "count_tokens": counting(options.get("count_tokens", approximate)),
     }
 
 

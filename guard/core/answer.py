@@ -96,13 +96,18 @@ def found_out(
 
 
 def failed(
-    valid: ValidCall, key: CallKey, reason: Reason, detail: str, *, approval: str | None = None, reference: str = ""
+    valid: ValidCall,
+    key: CallKey,
+    reason: Reason,
+    detail: str,
+    *,
+    approval: str | None = None,
+    reference: str = "",
+    extra: JsonObject | None = None,
 ) -> Outcome:
     """The outcome of a tool that failed. A failed look-up may be tried again, a failed action only by a person's word."""
-    extra: JsonObject = {"tool": valid.tool.name}
-    if reference:
-        extra["reference"] = reference
-    content = error_text(reason, detail, retry=not valid.tool.acts, extra=extra)
+    more: JsonObject = {"tool": valid.tool.name, **({"reference": reference} if reference else {}), **(extra or {})}
+    content = error_text(reason, detail, retry=not valid.tool.acts, extra=more)
     return _outcome(valid.call, key, "failed", reason, content, valid.arguments, approval)
 
 

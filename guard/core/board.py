@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar, cast
 
 from guard.core import answer, audit
+from guard.core.budget import Count, Spent, approximate
 from guard.core.model import (
     Allow,
     AuthorizedCall,
@@ -78,6 +79,8 @@ class Context:
     visible: frozenset[str]  # tools that the session may call, for telling the model
     redactor: Redactor
     now: float
+    count: Count = approximate  # how many tokens a text has
+    spent: tuple[Spent, ...] = ()  # what the results of earlier turns came to, where the policy bounds those of a conversation
     watch: Callable[[object, object], None] | None = (
         None  # told of each step (what a room was given, what it gave); decides nothing
     )

@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 
 from guard.core import answer, audit
 from guard.core.board import Board, Context, at, followers, row_of
-from guard.core.model import Allow, CallKey, Outcome, Refusal, ValidCall
+from guard.core.budget import fit, fit_all, left
+from guard.core.model import Allow, CallKey, Content, Outcome, Refusal, ValidCall
 from guard.core.ports import CallRow, Event, Executed, Redactor
 from guard.core.reasons import Reason
 from guard.core.redact import Shown, redact
-from guard.core.rules import ResultRule
-from guard.core.values import copy, digest
+from guard.core.rules import ResultRule, Room
+from guard.core.untrusted import enclosed, mark_for, words
+from guard.core.values import JsonObject, copy, digest
 
 MISFIT = "does not fit its schema"
 
@@ -93,7 +95,7 @@ def _outcome(context: Context, allow: Allow, ran: Executed, key: CallKey, *, mis
     if misfit:
         return answer.unreadable(valid, key, spent), (MISFIT,)
     shown = redact(ran, valid.tool, context.redactor)
-    return _finished(valid, key, ran, shown, spent), _labels(shown)
+    return _finished(context, valid, key, ran, shown, spent), _labels(shown)
 
 
 def in_doubt(row: CallRow, redactor: Redactor, *, told: bool) -> tuple[CallRow, Event]:
@@ -121,21 +123,48 @@ def _unfinished(valid: ValidCall, key: CallKey, ran: Executed, spent: str | None
 
 def _broken(context: Context, valid: ValidCall, ran: Executed, spent: str | None, key: CallKey) -> Outcome:
     detail = context.redactor.detect(None, ran.safe)[0] if ran.safe else ""
-    return answer.failed(valid, key, Reason.TOOL_FAILED, detail, approval=spent, reference=audit.reference(key))
+    return _failed(context, valid, key, detail, spent, reference=audit.reference(key))
 
 
-def _finished(valid: ValidCall, key: CallKey, ran: Executed, shown: Shown, spent: str | None) -> Outcome:
+def _failed(context: Context, valid: ValidCall, key: CallKey, detail: str, spent: str | None, reference: str = "") -> Outcome:
+    """A tool that failed, with its own words: those of others stand apart from the guard's."""
+    extra: JsonObject = {}
+    if valid.tool.untrusted and detail:
+        extra["said"], detail = words(detail, valid.tool.name, _mark(context, key, detail)), ""
+    return answer.failed(valid, key, Reason.TOOL_FAILED, detail, approval=spent, reference=reference, extra=extra)
+
+
+def _mark(context: Context, key: CallKey, content: Content) -> str:
+    place = (key.ref.tenant, key.ref.conversation, key.ref.branch, str(key.turn), str(key.position), key.key)
+    return mark_for(context.redactor.tag, digest("guard-place-v1", *place), content)
+
+
+def _finished(context: Context, valid: ValidCall, key: CallKey, ran: Executed, shown: Shown, spent: str | None) -> Outcome:
     """A tool that says itself that it failed is an error on every wire, in the tool's own words where they are left saying so."""
-    content = shown.content
-    says_so = isinstance(ran.value, dict) and ran.value.get("ok") is False and valid.tool.result.keep is None
-    if ran.failed and not says_so:
-        words = content if isinstance(content, str) else " ".join(block for block in content if isinstance(block, str))
-        return answer.failed(valid, key, Reason.TOOL_FAILED, "" if shown.empty else words, approval=spent)
+    content, rule = shown.content, valid.tool.result
+    own = isinstance(ran.value, dict) and ran.value.get("ok") is False and rule.keep is None and not valid.tool.untrusted
+    if ran.failed and not own:
+        told = content if isinstance(content, str) else " ".join(block for block in content if isinstance(block, str))
+        return _failed(context, valid, key, "" if shown.empty else told, spent)
+    if valid.tool.untrusted and not shown.empty:
+        content = enclosed(content, valid.tool.name, _mark(context, key, content))
+    content = fit(content, Room(bytes=rule.max_bytes, tokens=rule.max_tokens), context.count)
     return answer.shown(valid, key, content, failed=ran.failed, approval=spent)
 
 
 def _labels(shown: Shown) -> tuple[str, ...]:
-    return (*shown.hidden, *(("cut",) if shown.cut else ()), *(("keep matched nothing",) if shown.dropped else ()))
+    return (*shown.hidden, *(("keep matched nothing",) if shown.dropped else ()))
+
+
+def within(board: Board) -> tuple[Outcome, ...]:
+    """The outcomes of the walk, in what its message and its conversation have left for results."""
+    context, outcomes = board.context, board.outcomes()
+    limits, own = context.policy.limits, {item.key.turn for item in board.items}
+    room = left(limits.turn_room, limits.conversation_room, [one for one in context.spent if one.turn not in own])
+    try:
+        return fit_all(outcomes, room, context.count)
+    except Exception:  # noqa: BLE001 - everything has run: results that are too long are better than none
+        return outcomes
 
 
 def share(board: Board) -> tuple[list[CallRow], list[Event]]:

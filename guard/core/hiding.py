@@ -17,11 +17,16 @@ _MARGIN = 16_384  # characters beyond a cut that detectors still see: no secret 
 
 def shown_text(value: Json, redactor: Redactor, kinds: set[str]) -> str:
     """JSON text of `value` with everything hidden that must be; `kinds` gains what was."""
+    return shown_value(value, redactor, kinds)[0]
+
+
+def shown_value(value: Json, redactor: Redactor, kinds: set[str]) -> tuple[str, Json]:
+    """JSON text of `value` with everything hidden that must be, and what it says."""
     text = encode(value)
     if redactor.quiet(text):
-        return text
+        return text, value
     hidden = hide(value, redactor, kinds)
-    return text if hidden is value else encode(hidden)
+    return text if hidden is value else encode(hidden), hidden
 
 
 def hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None = None) -> Json:

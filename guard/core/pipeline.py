@@ -22,7 +22,7 @@ from guard.core.approve import approve, proposal
 from guard.core.authorize import authorize, lookups
 from guard.core.bind import bind
 from guard.core.board import Board, Context, Item, Waits, conclude
-from guard.core.endings import Ended, ended, share
+from guard.core.endings import Ended, ended, share, within
 from guard.core.ground import ground, needs
 from guard.core.limit import priced
 from guard.core.model import (
@@ -127,7 +127,7 @@ def _walk(board: Board) -> p.Flow[Walked]:
         board.abandon(answer.unstored(error.code))
         conclude(board)
     yield from _perform(board)
-    return Walked(outcomes=board.outcomes(), limited=board.stop)
+    return Walked(outcomes=within(board), limited=board.stop)
 
 
 def _told(opening: p.OpenTurn, turn: int, redactor: p.Redactor) -> tuple[p.Event, ...]:

@@ -19,9 +19,11 @@ from guard.core import ports as p
 from guard.core.answer import refused
 from guard.core.audit import said
 from guard.core.board import Context
+from guard.core.budget import USED_UP, spent_by
 from guard.core.model import Approval, CallKey, ConversationRef, Outcome, Refusal, Session, ToolCall, Usage
 from guard.core.pipeline import Walked, guard_turn
 from guard.core.reasons import Reason
+from guard.core.rules import Room
 from guard.core.telling import told
 from guard.core.values import JsonObject, canonical, digest
 from guard.errors import ConversationError, GuardError, StoreError
@@ -98,7 +100,19 @@ class Chat:
             visible=now.visible(self._session) & offered,
             redactor=guard.redactor,
             now=guard.store.now(),
+            count=guard.count_tokens,
         )
+
+    def measured(self) -> p.Flow[Context]:
+        """The same, with what the results of earlier turns came to, where the policy bounds those of a conversation."""
+        context = self.context()
+        if context.policy.limits.conversation_room == Room():
+            return context
+        try:
+            spent = yield from p.ask(Consult(question=lambda store: spent_by(store.rows(self.ref), context.count)))
+        except StoreError:
+            spent = USED_UP
+        return replace(context, spent=spent)
 
     def _narrow(
         self, roles: Sequence[str] | None, tools: Sequence[str] | None, name: str | None
@@ -162,7 +176,8 @@ class Chat:
 
     def _walk(self, opening: p.OpenTurn, read: Reply) -> p.Flow[Walked]:
         try:
-            return (yield from guard_turn(opening, self.context(), truncated=read.truncated, most=self.wire.most_calls))
+            context = yield from self.measured()
+            return (yield from guard_turn(opening, context, truncated=read.truncated, most=self.wire.most_calls))
         except ConversationError:
             return not_yours(opening, self.guard.redactor)
 
@@ -179,7 +194,8 @@ class Chat:
         """One call without a wire."""
         opening = p.OpenTurn(ref=self.ref, digest=digest_of((call,)), calls=(call,), usage=FREE, key=key or "")
         try:
-            walked = yield from guard_turn(opening, self.context())
+            context = yield from self.measured()
+            walked = yield from guard_turn(opening, context)
         except ConversationError:
             walked = not_yours(opening, self.guard.redactor)
         return walked.outcomes[0]
