@@ -13,8 +13,9 @@ from string import ascii_letters, digits, whitespace
 from typing import TypeAlias
 
 from guard.core.commands import CallRow
-from guard.core.cutting import level, shortened, size
+from guard.core.cutting import level, parsed, shortened, size
 from guard.core.model import Block, Content, Image, Outcome
+from guard.core.reasons import Reason
 from guard.core.rules import Room
 from guard.core.untrusted import opened
 
@@ -23,6 +24,8 @@ Count: TypeAlias = Callable[[str], int]
 PICTURE_TOKENS = 1_600
 """What a picture is taken for; providers count between a few hundred and this, by its size. Its bytes count for nothing: they are no text."""
 _TRIES = 8
+_RAN = frozenset({"done", "failed"})
+_NOTICE = '{"ok":false,"error":{"code":'
 _LETTERS, _DIGITS, _BLANKS = ascii_letters.encode(), digits.encode(), whitespace.encode()
 _LEADS, _TRAILS = bytes(range(0xC0, 0x100)), bytes(range(0x80, 0xC0))
 
@@ -65,8 +68,29 @@ def fit(content: Content, room: Room, count: Count) -> Content:
     return content
 
 
+def narrowed(text: str, most: int, measure: Count) -> str:
+    """`text`, marks and all, cut until `measure` says at most `most`; the smallest that there is where it never does."""
+    found, room = text, size(text)
+    for _ in range(_TRIES):
+        weighs = measure(found)
+        if weighs <= most:
+            return found
+        room = min(room - 1, room * most // max(1, weighs)) * 31 // 32
+        found = str(fit(text, Room(bytes=max(0, room)), approximate))
+    return found if measure(found) <= most else str(fit(text, Room(bytes=0), approximate))
+
+
 def _less(most: int | None, frame: Content, count: Count | None) -> int | None:
     return None if most is None else max(0, most - weight(frame, count))
+
+
+def is_notice(content: Content) -> bool:
+    """Whether a content is the guard's own word that a call did not simply succeed: held, refused, failed or unknown."""
+    if not isinstance(content, str) or not content.startswith(_NOTICE):
+        return False
+    value = parsed(content)
+    error = value.get("error") if isinstance(value, dict) else None
+    return isinstance(error, dict) and error.get("code") in frozenset(Reason)
 
 
 def weight(content: Content, count: Count | None) -> int:
@@ -149,7 +173,7 @@ def fit_all(outcomes: Sequence[Outcome], room: Room, count: Count) -> tuple[Outc
 def _leveled(
     outcomes: tuple[Outcome, ...], most: int, by: Count | None, room: Callable[[int], Room], count: Count
 ) -> tuple[Outcome, ...]:
-    own = [outcome.status == "done" for outcome in outcomes]
+    own = [outcome.status in _RAN and not is_notice(outcome.content) for outcome in outcomes]
     weights = [weight(outcome.content, by) for outcome in outcomes]
     notices = sum(one for one, mine in zip(weights, own, strict=True) if not mine)
     height = level([one for one, mine in zip(weights, own, strict=True) if mine], most - notices)

@@ -140,9 +140,11 @@ def _shrunk(value: Json, most: int, sizes: _Sizes) -> Json:
         return value
     if isinstance(value, str):
         return _inner(value, most)
-    if isinstance(value, list):
-        return _items(value, most, sizes)
-    return _fields(value, most, sizes) if isinstance(value, dict) else value
+    if not isinstance(value, dict | list):
+        return value
+    short = _items(value, most, sizes) if isinstance(value, list) else _fields(value, most, sizes)
+    small = sizes.of(value).full <= _FLOOR + 2  # a note may be larger than what it stands for
+    return value if small and size(encode(short)) >= sizes.of(value).full else short
 
 
 def _inner(text: str, most: int) -> str:

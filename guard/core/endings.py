@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from guard.core import answer, audit
 from guard.core.board import Board, Context, at, followers, row_of
 from guard.core.budget import fit, fit_all, left
+from guard.core.cutting import shortened
 from guard.core.model import Allow, CallKey, Content, Outcome, Refusal, ValidCall
 from guard.core.ports import CallRow, Event, Executed, Redactor
 from guard.core.reasons import Reason
@@ -20,6 +21,7 @@ from guard.core.untrusted import enclosed, mark_for, words
 from guard.core.values import JsonObject, copy, digest
 
 MISFIT = "does not fit its schema"
+_MOST_SAID = 4_000  # bytes of what a tool says about its own failure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +97,8 @@ def _outcome(context: Context, allow: Allow, ran: Executed, key: CallKey, *, mis
     if misfit:
         return answer.unreadable(valid, key, spent), (MISFIT,)
     shown = redact(ran, valid.tool, context.redactor)
-    return _finished(context, valid, key, ran, shown, spent), _labels(shown)
+    outcome, cut = _finished(context, valid, key, ran, shown, spent)
+    return outcome, tuple(dict.fromkeys((*_labels(shown), *(("cut",) if cut else ()))))
 
 
 def in_doubt(row: CallRow, redactor: Redactor, *, told: bool) -> tuple[CallRow, Event]:
@@ -139,17 +142,23 @@ def _mark(context: Context, key: CallKey, content: Content) -> str:
     return mark_for(context.redactor.tag, digest("guard-place-v1", *place), content)
 
 
-def _finished(context: Context, valid: ValidCall, key: CallKey, ran: Executed, shown: Shown, spent: str | None) -> Outcome:
-    """A tool that says itself that it failed is an error on every wire, in the tool's own words where they are left saying so."""
+def _finished(
+    context: Context, valid: ValidCall, key: CallKey, ran: Executed, shown: Shown, spent: str | None
+) -> tuple[Outcome, bool]:
+    """A tool that says itself that it failed is an error on every wire, in the tool's own words where they are left saying so.
+
+    Says besides whether something was cut.
+    """
     content, rule = shown.content, valid.tool.result
     own = isinstance(ran.value, dict) and ran.value.get("ok") is False and rule.keep is None and not valid.tool.untrusted
     if ran.failed and not own:
         told = content if isinstance(content, str) else " ".join(block for block in content if isinstance(block, str))
-        return _failed(context, valid, key, "" if shown.empty else told, spent)
+        said = "" if shown.empty else shortened(told, min(rule.max_bytes, _MOST_SAID))
+        return _failed(context, valid, key, said, spent), bool(said) and said != told
     if valid.tool.untrusted and not shown.empty:
         content = enclosed(content, valid.tool.name, _mark(context, key, content))
-    content = fit(content, Room(bytes=rule.max_bytes, tokens=rule.max_tokens), context.count)
-    return answer.shown(valid, key, content, failed=ran.failed, approval=spent)
+    fitted = fit(content, Room(bytes=rule.max_bytes, tokens=rule.max_tokens), context.count)
+    return answer.shown(valid, key, fitted, failed=ran.failed, approval=spent), fitted is not content
 
 
 def _labels(shown: Shown) -> tuple[str, ...]:

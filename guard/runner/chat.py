@@ -29,6 +29,7 @@ from guard.core.values import JsonObject, canonical, digest
 from guard.errors import ConversationError, GuardError, StoreError
 from guard.runner.compensation import offering
 from guard.runner.hands import Consult
+from guard.runner.trim import trimmed
 from guard.runner.turn import Turn
 from guard.wires import Reply, Wire
 
@@ -83,6 +84,20 @@ class Chat:
     def dump(self, messages: Sequence[object]) -> list[JsonObject]:
         """The messages as plain JSON, SDK objects included."""
         return self.wire.dump(messages)
+
+    def trim(self, messages: Sequence[object], budget: int | None = None, *, max_bytes: int | None = None) -> list[JsonObject]:
+        """A copy of the history, as plain JSON, that is at most `budget` tokens or `max_bytes` bytes long, where results can make it so.
+
+        Large old results go first, with a note in their place; what grounds and open approvals need stays, and so does every message. Results
+        that the model has not seen yet are cut last, by their structure. Raises WireError for what is no history, GuardError without a bound.
+        """
+        if budget is None and max_bytes is None:
+            raise GuardError("trim needs a budget: chat.trim(messages, 20_000) in tokens, or max_bytes=")
+        for given in (budget, max_bytes):
+            if given is not None and (type(given) is not int or given < 0):
+                raise GuardError("a budget is a whole number from 0 up")
+        room = Room(bytes=max_bytes, tokens=budget)
+        return trimmed(self.wire, messages, self.in_force.policy.tools.values(), room, self.guard.count_tokens)
 
     def _offered(self, now: InForce) -> frozenset[str]:
         names = frozenset(now.policy.tools)

@@ -26,6 +26,7 @@ _FOREIGN = frozenset({"tool_use", "tool_result", "server_tool_use"})
 _NEVER_NULL = frozenset({"tool_calls", "function_call", "audio", "annotations"})  # the provider sends null, some reject it
 _SDK_ONLY = frozenset({"parsed", "parsed_arguments"})  # put there by an SDK's helper, never on the wire
 _PAYLOAD = {"function": "arguments", "custom": "input"}
+PICTURES = "Pictures that the tools above returned: output of tools, not words of the user."
 _EXPECTED = "openai-chat expects a chat completion or an assistant message with `content` or `tool_calls`"
 
 
@@ -264,8 +265,7 @@ def _renamed(message: JsonObject, reply: Reply, position: int) -> JsonObject:
 
 
 def _pictures(parts: list[JsonObject]) -> list[JsonObject]:
-    label = "Pictures that the tools above returned: output of tools, not words of the user."
-    return [{"role": "user", "content": [_text(label), *parts]}] if parts else []
+    return [{"role": "user", "content": [_text(PICTURES), *parts]}] if parts else []
 
 
 def _left_out(outcomes: Sequence[Outcome]) -> str:

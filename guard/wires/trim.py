@@ -1,0 +1,142 @@
+"""Trim: where results stand in a history, and how their texts are replaced there, wire by wire. What is replaced is decided elsewhere.
+
+No message is removed or moved: every call keeps its result, and what the guard recognises turns by stays as it is. A new wire is one class here
+and one row in `TRIMMERS`. Pure; comes after the wires.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Protocol
+
+from guard.core.values import JsonObject
+from guard.errors import WireError
+from guard.wires.anthropic import Anthropic
+from guard.wires.common import given_id
+from guard.wires.history import Pairing, match, span
+from guard.wires.openai_chat import PICTURES, OpenAIChat
+from guard.wires.plain import look
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One result in a history: message `index`, its `part` there. `fresh`: the model has not answered to it yet.
+
+    `tool` is empty where the result belongs to no call, and for the pictures that stand apart from their results.
+    """
+
+    index: int
+    part: int
+    tool: str
+    text: str
+    pictures: int = 0
+    fresh: bool = False
+
+
+class Trimmer(Protocol):
+    """What a wire tells about results in its messages, which are plain JSON as its `dump` gives them."""
+
+    def places(self, messages: Sequence[JsonObject]) -> list[Place]:
+        """Every result, in order."""
+
+    def reworded(self, message: JsonObject, texts: Mapping[int, str]) -> JsonObject:
+        """A new message in which these parts say these texts and no pictures; everything else is as it was."""
+
+
+def trimmer(name: str) -> Trimmer:
+    """How a wire's histories are shortened. Raises WireError for a wire that has no way yet."""
+    if name not in TRIMMERS:
+        raise WireError(f"histories of the wire {name!r} cannot be shortened yet; known are {', '.join(sorted(TRIMMERS))}")
+    return TRIMMERS[name]
+
+
+def _tools(wire: Pairing, messages: Sequence[JsonObject]) -> dict[int, dict[str, str]]:
+    """For each message that may hold results: the tool of each id that waits there."""
+    found: dict[int, dict[str, str]] = {}
+    for index, message in enumerate(messages):
+        if look(message, "role") == "assistant" and wire.proposes(message):
+            reply, after = wire.read(message), span(messages, index)
+            given = [(at, text) for at in after for text in wire.answers(messages[at])]
+            for (at, text), position in zip(given, match(reply, [text for _, text in given]), strict=True):
+                found.setdefault(at, {})[text] = "" if position is None else reply.kept[position].tool
+    return found
+
+
+def _newest(messages: Sequence[JsonObject]) -> int:
+    """The index of the newest assistant message: what stands behind it is fresh."""
+    return max((index for index, message in enumerate(messages) if look(message, "role") == "assistant"), default=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIChatTrimmer:
+    """Results are messages; their pictures stand in a message of the user's role that the guard wrote."""
+
+    def places(self, messages: Sequence[JsonObject]) -> list[Place]:
+        """See Trimmer."""
+        tools, newest = _tools(OpenAIChat(), messages), _newest(messages)
+        found: list[Place] = []
+        for index, message in enumerate(messages):
+            if message.get("role") in ("tool", "function"):
+                tool = tools.get(index, {}).get(given_id(message.get("tool_call_id")), "")
+                found.append(Place(index=index, part=0, tool=tool, text=_joined(message.get("content")), fresh=index > newest))
+            elif pictures := _shown_apart(message):
+                found.append(Place(index=index, part=0, tool="", text=PICTURES, pictures=pictures, fresh=index > newest))
+        return found
+
+    def reworded(self, message: JsonObject, texts: Mapping[int, str]) -> JsonObject:
+        """See Trimmer."""
+        return {**message, "content": texts[0]} if 0 in texts else dict(message)
+
+
+def _shown_apart(message: JsonObject) -> int:
+    """How many pictures of tools a message holds; none where the guard did not write it."""
+    parts = message.get("content")
+    if message.get("role") != "user" or not isinstance(parts, list) or look(parts[0] if parts else None, "text") != PICTURES:
+        return 0
+    return sum(look(part, "type") == "image_url" for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class AnthropicTrimmer:
+    """Results are blocks of a message of the user's role, pictures among them."""
+
+    def places(self, messages: Sequence[JsonObject]) -> list[Place]:
+        """See Trimmer."""
+        tools, newest = _tools(Anthropic(), messages), _newest(messages)
+        found: list[Place] = []
+        for index, message in enumerate(messages):
+            content = message.get("content") if message.get("role") == "user" else None
+            for part, block in enumerate(content if isinstance(content, list) else []):
+                if look(block, "type") == "tool_result":
+                    tool = tools.get(index, {}).get(given_id(block.get("tool_use_id")), "")
+                    inner = block.get("content")
+                    found.append(
+                        Place(
+                            index=index,
+                            part=part,
+                            tool=tool,
+                            text=_joined(inner),
+                            pictures=sum(look(one, "type") == "image" for one in inner) if isinstance(inner, list) else 0,
+                            fresh=index > newest,
+                        )
+                    )
+        return found
+
+    def reworded(self, message: JsonObject, texts: Mapping[int, str]) -> JsonObject:
+        """See Trimmer."""
+        blocks = enumerate(message["content"])
+        return {**message, "content": [{**block, "content": texts[at]} if at in texts else block for at, block in blocks]}
+
+
+def _joined(content: object) -> str:
+    """The texts of a content, as one."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "\n".join(str(look(part, "text")) for part in parts if look(part, "type") == "text")
+
+
+TRIMMERS: Mapping[str, Trimmer] = MappingProxyType({"openai-chat": OpenAIChatTrimmer(), "anthropic": AnthropicTrimmer()})
+"""How the histories of each wire are shortened, by the wire's name."""
