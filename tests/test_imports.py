@@ -37,8 +37,8 @@ LANGUAGE = (
 HELPERS = (
     "sources",
     "telling",
-    "hiding",
     "cutting",
+    "hiding",
     "unseen",
     "untrusted",
     "budget",
@@ -75,7 +75,7 @@ def _core() -> dict[str, tuple[str, ...]]:
         rules[f"core.{name}"] = ("errors", *BOUNDARY)
     rules["core.endings"] += ("core.redact",)  # what an executed call means includes what may be shown of it
     rules["core.quotas"] += ("core.limit",)  # the room's work on a whole turn
-    rules["core.redact"] += ("core.hiding", "core.cutting")
+    rules["core.redact"] += ("core.cutting", "core.hiding")
     rules["core.ground"] += ("core.sources",)
     rules["core.limit"] += ("core.sources",)
     return rules

@@ -42,7 +42,7 @@ def begun(beginning: str, there: int, most: int) -> str:
     if len(beginning) >= there and size(beginning) <= most:
         return beginning
     if there > _MOST_PARSED and beginning.lstrip()[:1] in ("{", "["):
-        return _with_tail("", there)  # it may be JSON, which is never shown in half
+        return tailed("", there)  # it may be JSON, which is never shown in half
     return _text(beginning, most, size, there)
 
 
@@ -250,12 +250,13 @@ def _text(text: str, most: int, measure: Callable[[str], int], whole: int = 0) -
     low, high = 0, min(len(own), max(0, most))
     while low < high:  # the most characters that fit with their note
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if measure(_with_tail(own[:middle], there)) <= most else (low, middle - 1)
-    short = _with_tail(_bordered(own, low), there)
+        low, high = (middle, high) if measure(tailed(own[:middle], there)) <= most else (low, middle - 1)
+    short = tailed(_bordered(own, low), there)
     return text if len(text) >= there and measure(short) >= measure(text) else short
 
 
-def _with_tail(beginning: str, there: int) -> str:
+def tailed(beginning: str, there: int) -> str:
+    """A text that is cut, with the note that says so."""
     return f"{beginning}{' ' if beginning else ''}[cut: {len(beginning)} of {there} characters shown]"
 
 

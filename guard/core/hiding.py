@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from guard.core.cutting import tailed
 from guard.core.ports import Redactor
 from guard.core.values import Json, JsonObject, encode
 
@@ -36,7 +37,7 @@ def hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None = Non
         text, found = beginning(value, _MAX_LEAF, redactor, key)
         if found:
             kinds.update(found)
-        return text if len(value) <= _MAX_LEAF else text + " [cut]"
+        return text if len(value) <= _MAX_LEAF else tailed(text, len(value))
     if kind is dict:
         return _hide_object(value, redactor, kinds, key)
     if kind is list:
