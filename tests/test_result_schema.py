@@ -178,6 +178,17 @@ def test_a_file_with_a_mistake_is_named_with_its_line(tmp_path: Path) -> None:
     assert [one.file for one in caught.value.warnings if "no tool names this file" in one.message] == ["lost.schema.json"]
 
 
+def test_a_ground_on_a_field_that_the_schema_lacks(tmp_path: Path) -> None:
+    """It could never be met: a warning names it, with a cure."""
+    text = entry(GOOD + "    ground: {amount: {returned_by: look.totel}}\n")
+    shape = "{type: object, properties: {total: {}}, additionalProperties: false}"
+    text = text.replace("look: {kind: read, allow: [staff]", f"look: {{kind: read, allow: [staff], result: {{schema: {shape}}}")
+    loaded = load_policy(folder(tmp_path, text))
+    assert [one.cure for one in loaded.warnings if "has no such field" in one.message] == [
+        "correct the path, or result.schema of look"
+    ]
+
+
 @BOTH
 def test_the_model_is_told_the_units(tmp_path: Path, wire: str) -> None:
     """In the tool's description, so that the result keeps its structure; the definition that approvals and pins know stays the same."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from guard.core.paths import ANY, Path
 from guard.core.rules import Source, Tool
 from guard.core.values import JsonObject
+from guard.policy.fields import gap
 from guard.policy.identities import is_identity, owner
 from guard.policy.problems import Problems
 from guard.policy.source import Item
@@ -41,15 +42,26 @@ def warn_untyped(tool: Tool, signature: JsonObject, item: Item, problems: Proble
 
 
 def warn_unseen(entries: Mapping[str, Item], tools: Mapping[str, Tool], problems: Problems) -> None:
-    """Warn about each grounded value that the model cannot repeat, because `keep` hides the field that it comes from."""
+    """Warn about each grounded value that cannot be there, or that the model cannot repeat because `keep` hides the field it comes from."""
     for name, tool in tools.items():
         bound = {binding.field for binding in tool.bindings}
         for ground in tool.grounds:
             for source in ground.sources if ground.argument.steps[0] not in bound else ():
-                if source.path is not None and _is_hidden(source.path, tools.get(source.tool)):
+                if source.path is not None and _is_lacking(source.path, tools.get(source.tool)):
+                    message = f"{source.tool}.{source.path} is grounded, and the schema of that result has no such field"
+                    problems.warn(_spot(entries[name], source), message, f"correct the path, or result.schema of {source.tool}")
+                elif source.path is not None and _is_hidden(source.path, tools.get(source.tool)):
                     message = f"{source.tool}.{source.path} is grounded but not kept, so the model never sees it"
                     cure = f"add {source.path} to result.keep of {source.tool}"
                     problems.warn(_spot(entries[name], source), message, cure)
+
+
+def _is_lacking(path: Path, tool: Tool | None) -> bool:
+    """Whether no result of the tool can have a value at `path`, by the schema that it must fit."""
+    if tool is None or not isinstance(tool.result.shape, Mapping):
+        return False
+    shape = dict(tool.result.shape)
+    return all(gap(shape, steps) is not None for steps in (path.steps, (ANY, *path.steps)))
 
 
 def _is_hidden(path: Path, tool: Tool | None) -> bool:

@@ -6,6 +6,7 @@ and one row in `TRIMMERS`. Pure; comes after the wires.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -18,13 +19,15 @@ from guard.wires.common import given_id
 from guard.wires.history import Pairing, match, span
 from guard.wires.openai_chat import PICTURES, OpenAIChat
 from guard.wires.plain import look
+from guard.wires.texts import FOLLOW_UP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """One result in a history: message `index`, its `part` there. `fresh`: the model has not answered to it yet.
 
-    `tool` is empty where the result belongs to no call, and for the pictures that stand apart from their results.
+    `tool` is empty where the result belongs to no call, and for the pictures that stand apart from their results. `part` is `FOLLOWED` for the
+    result that a message of the guard tells of a held call.
     """
 
     index: int
@@ -33,6 +36,11 @@ class Place:
     text: str
     pictures: int = 0
     fresh: bool = False
+
+
+FOLLOWED = -1
+_FOLLOWED = re.compile(r"(\S+) \((?:call [^\n]*)\): (?:done|failed|refused|held|unknown)")
+"""The line of a follow-up that says what became of a call."""
 
 
 class Trimmer(Protocol):
@@ -64,6 +72,35 @@ def _tools(wire: Pairing, messages: Sequence[JsonObject]) -> dict[int, dict[str,
     return found
 
 
+def _told(message: JsonObject) -> tuple[str, str, str] | None:
+    """What a follow-up says of one call: its first two lines, the tool, and the result behind them.
+
+    None for any other message, and for one in which a further line could be the guard's own word about another call: it stays whole.
+    """
+    content = message.get("content")
+    if message.get("role") != "user" or not isinstance(content, str) or not content.startswith(f"{FOLLOW_UP}\n"):
+        return None
+    line, _, rest = content[len(FOLLOW_UP) + 1 :].partition("\n")
+    first = _FOLLOWED.fullmatch(line)
+    if first is None or not rest or any(_FOLLOWED.fullmatch(other) for other in rest.splitlines()):
+        return None
+    return f"{FOLLOW_UP}\n{line}\n", first[1], rest
+
+
+def _followed(messages: Sequence[JsonObject], newest: int) -> list[Place]:
+    told = ((index, _told(message)) for index, message in enumerate(messages))
+    return [
+        Place(index=index, part=FOLLOWED, tool=one[1], text=one[2], fresh=index > newest)
+        for index, one in told
+        if one is not None
+    ]
+
+
+def _retold(message: JsonObject, text: str) -> JsonObject:
+    told = _told(message)
+    return dict(message) if told is None else {**message, "content": told[0] + text}
+
+
 def _newest(messages: Sequence[JsonObject]) -> int:
     """The index of the newest assistant message: what stands behind it is fresh."""
     return max((index for index, message in enumerate(messages) if look(message, "role") == "assistant"), default=-1)
@@ -83,10 +120,12 @@ class OpenAIChatTrimmer:
                 found.append(Place(index=index, part=0, tool=tool, text=_joined(message.get("content")), fresh=index > newest))
             elif pictures := _shown_apart(message):
                 found.append(Place(index=index, part=0, tool="", text=PICTURES, pictures=pictures, fresh=index > newest))
-        return found
+        return [*found, *_followed(messages, newest)]
 
     def reworded(self, message: JsonObject, texts: Mapping[int, str]) -> JsonObject:
         """See Trimmer."""
+        if FOLLOWED in texts:
+            return _retold(message, texts[FOLLOWED])
         return {**message, "content": texts[0]} if 0 in texts else dict(message)
 
 
@@ -122,10 +161,12 @@ class AnthropicTrimmer:
                             fresh=index > newest,
                         )
                     )
-        return found
+        return [*found, *_followed(messages, newest)]
 
     def reworded(self, message: JsonObject, texts: Mapping[int, str]) -> JsonObject:
         """See Trimmer."""
+        if FOLLOWED in texts:
+            return _retold(message, texts[FOLLOWED])
         blocks = enumerate(message["content"])
         return {**message, "content": [{**block, "content": texts[at]} if at in texts else block for at, block in blocks]}
 
