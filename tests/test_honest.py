@@ -172,3 +172,54 @@ def test_what_cannot_be_measured_is_used_up(tmp_path: Path) -> None:
         flow.throw(StoreError("down"))
     context = end.value.value
     assert left(Room(), context.policy.limits.conversation_room, context.spent) == Room(bytes=0)
+
+
+CASES = """
+sessions: {ann: {principal: E1, roles: [staff]}}
+cases:
+  - name: a page is a list of rows, and shown as data
+    session: ann
+    call: page
+    returns: [1, 2]
+    expect: allow
+    result: [1, 2]
+  - name: what is no list is no page
+    session: ann
+    call: page
+    returns: <html>
+    expect: allow
+    reason: result_invalid
+  - name: nobody can tell what the payment did
+    session: ann
+    call: pay
+    returns: <html>
+    expect: allow
+    reason: result_invalid
+    says: may or may not have taken effect
+  - name: a long page is cut in what is left
+    session: ann
+    history: [{call: page, returns: [1, 2]}]
+    call: page
+    returns: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30]
+    expect: allow
+    result: [{"[cut]": 0 of 30 shown}]
+"""
+TESTED = """
+tools:
+  page: {kind: read, allow: [staff], trust: untrusted, result: {schema: {type: array}}}
+  pay: {kind: action, allow: [staff], approve: never, result: {schema: {type: object}}}
+limits: {run: {steps: 3}, conversation: {result_bytes: 250}}
+"""
+
+
+def test_a_policys_own_cases_can_say_all_of_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Form, marks and room are played as they will be; taking a schema away is noticed."""
+    from guard.cli.main import main
+
+    (tmp_path / "tools.yaml").write_text(TESTED)
+    (tmp_path / "cases.yaml").write_text(CASES)
+    code = main(["test", "--policy", str(tmp_path), "--mutate"])
+    told = capfd.readouterr().out
+    assert "result.schema" not in told, told
+    assert "4 cases, 4 passed, 0 failed" in told, told
+    assert code == 1, "the other rules are noticed by no case here"

@@ -187,6 +187,8 @@ def _schema(item: Item, spot: _Spot) -> Iterator[Point]:
 def _result(item: Item, spot: _Spot) -> Iterator[Point]:
     if "keep" in item.fields:
         yield spot.below("keep").point("keep", "result.keep", item.fields["keep"])
+    if "schema" in item.fields:
+        yield spot.below("schema").point("form", "result.schema", item.fields["schema"])
 
 
 _ROWS: Mapping[str, Callable[[Item, _Spot], Iterator[Point]]] = {
