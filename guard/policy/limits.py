@@ -13,7 +13,7 @@ from guard.core.rules import Limits, SumLimit, ToolLimits, WindowLimit
 from guard.policy import language
 from guard.policy.grounds import Context
 from guard.policy.problems import Problems
-from guard.policy.results import ROOM, room
+from guard.policy.result_form import ROOM, room
 from guard.policy.source import Item
 from guard.policy.windows import check_of, check_windows, total, whole_windows, window, windows
 

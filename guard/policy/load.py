@@ -28,7 +28,7 @@ from guard.policy.problems import Problems
 from guard.policy.publish import authorizer
 from guard.policy.reading import ROWS, Place, Reading, read_place
 from guard.policy.registered import match
-from guard.policy.results import warn_unused
+from guard.policy.result_form import warn_unused
 from guard.policy.rule_files import Rule, RuleBook, read_rules
 from guard.policy.rule_names import warn_names
 from guard.policy.rule_shape import Shape, shape_of

@@ -25,7 +25,7 @@ from guard.policy.limits import tool_limits
 from guard.policy.placed import behind
 from guard.policy.prepare import preparer
 from guard.policy.problems import Problems, meant
-from guard.policy.results import result_rule
+from guard.policy.result_form import result_rule
 from guard.policy.schemas import Schema, compile_schema
 from guard.policy.source import Item
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from guard.policy.results import ROOM
+from guard.policy.result_form import ROOM
 from guard.policy.rule_files import ANY, Rule, RuleBook
 from guard.policy.source import Item
 from guard.policy.written import Written
