@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
-from guard.core.budget import approximate
 from guard.core.values import JsonObject
 from guard.errors import GuardError, PolicyError, Problem
 from guard.redactors import REDACTOR
 from guard.runner import guard as runner
+from guard.runner.behind import without
 from guard.runner.counting import counting
 from guard.runner.reload import Built
 from guard.runner.report import failure
@@ -35,6 +35,8 @@ Clock: TypeAlias = Callable[[], float]
 Checks: TypeAlias = Mapping[str, Callable[[JsonObject], str | None]]
 Probes: TypeAlias = Mapping[str, Callable[[str], Any]]
 Folder: TypeAlias = str | os.PathLike[str]
+Folders: TypeAlias = Folder | Sequence[Folder]
+"""One policy folder, or several as layers, the widest first."""
 DEFAULT_STORE = "sqlite:///guard.db"
 _LOOK = 1.0  # seconds between two looks at a policy folder
 
@@ -54,6 +56,16 @@ def _cases(loaded: Loaded, files: Sequence[File]) -> Sequence[Problem]:
     from guard.review.suite import verify  # noqa: PLC0415 - only where there are cases
 
     return verify(loaded, files)
+
+
+def _wider_cases(loaded: Loaded, reading: Reading) -> Sequence[Problem]:
+    """Play the cases of wider layers: nothing may be decided looser than they say."""
+    files = [layer.cases for layer in reading.layers[:-1] if layer.cases]
+    if not files:
+        return ()
+    from guard.review.suite import looser  # noqa: PLC0415 - only where there are cases
+
+    return [problem for one in files for problem in looser(loaded, one)]
 
 
 VERIFY: tuple[Verify, ...] = (_cases,)
@@ -77,8 +89,11 @@ class Guard(runner.Guard):
     """The guard for plain callers: `Guard.load("policies/", tools=[…])`."""
 
     @classmethod
-    def load(cls, folder: Folder, *, tools: Any, store: str = DEFAULT_STORE, **options: Unpack[Options]) -> Guard:
+    def load(cls, folder: Folders, *, tools: Any, store: str = DEFAULT_STORE, **options: Unpack[Options]) -> Guard:
         """Read and compile a policy folder, register the tools, open the store.
+
+        `folder` may be a list of folders, the widest first: `["policies/org", "policies/team", "policies/app"]`. A narrower one may only
+        tighten what a wider one says; what would loosen it is a problem that names both places. `rules` count as the narrowest one's.
 
         `tools` are plain functions, a mapping of names to callables, or a registry. Further options:
 
@@ -88,8 +103,7 @@ class Guard(runner.Guard):
         - `clock`: the store's clock, for tests.
         - `watch`: True, or seconds between two looks at the folder: a changed policy is loaded by itself until `close()`.
         - `stale_after`: seconds after which a policy that was not found to be the right one any more refuses every call.
-        - `count_tokens`: how many tokens a text has, for budgets of results: a function, or the name of an encoding of tiktoken
-          (`o200k_base`; extra `tokens`). Without it they are estimated.
+        - `count_tokens`: a function of a text, or the name of a tiktoken encoding (extra `tokens`); else they are estimated.
         - `rules`: a Casbin adapter that brings further rules; `signal`: a Casbin watcher that says when they changed.
 
         Raises PolicyError with every problem at once, StoreError when the store cannot be opened.
@@ -101,7 +115,7 @@ class AsyncGuard(runner.AsyncGuard):
     """The guard for asyncio callers: `AsyncGuard.load("policies/", tools=[…])`."""
 
     @classmethod
-    def load(cls, folder: Folder, *, tools: Any, store: str = DEFAULT_STORE, **options: Unpack[Options]) -> AsyncGuard:
+    def load(cls, folder: Folders, *, tools: Any, store: str = DEFAULT_STORE, **options: Unpack[Options]) -> AsyncGuard:
         """See `Guard.load`. Returns at once and may be awaited too."""
         return cls(**_loaded(folder, tools, store, options, awaits=True))
 
@@ -111,7 +125,7 @@ class AsyncGuard(runner.AsyncGuard):
         return self
 
 
-def _loaded(folder: Folder, tools: Any, store: str, options: Options, *, awaits: bool) -> dict[str, Any]:
+def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits: bool) -> dict[str, Any]:
     """What the guard is made of."""
     unknown = sorted(options.keys() - Options.__annotations__.keys())
     if unknown:
@@ -119,7 +133,7 @@ def _loaded(folder: Folder, tools: Any, store: str, options: Options, *, awaits:
     patience, probes = options.get("patience"), options.get("probes") or {}
     origin, every = options.get("rules"), _every(options)
     plan = Plan(
-        folder=os.fspath(folder),
+        folders=_folders(folder),
         tools=registry(tools),
         checks=_patient(options.get("checks") or {}, patience),
         probes=probes,
@@ -141,8 +155,16 @@ def _loaded(folder: Folder, tools: Any, store: str, options: Options, *, awaits:
         "patience": patience,
         "probes": probes,
         "origin": kept,
-        "count_tokens": counting(options.get("count_tokens", approximate)),
+        "count_tokens": counting(options.get("count_tokens")),
     }
+
+
+def _folders(folder: Folders) -> tuple[str, ...]:
+    """The folders, the widest first. Raises GuardError for none, TypeError for what is no path."""
+    found = tuple(os.fspath(one) for one in ([folder] if isinstance(folder, str | os.PathLike) else folder))
+    if not found:
+        raise GuardError("no policy folder is named")
+    return found
 
 
 def _every(options: Options) -> float | None:
@@ -169,7 +191,7 @@ def _database(adapter: Any) -> Database:
 class Plan:
     """How a policy is made, each time anew: from these places, for these registered tools."""
 
-    folder: str
+    folders: tuple[str, ...]
     tools: Mapping[str, RegisteredTool]
     checks: Checks
     probes: Probes
@@ -180,14 +202,14 @@ class Plan:
 
     def read(self, *, ask: bool) -> Reading:
         """Everything that the policy is made of, as it is now. Raises PolicyError where the database cannot be asked."""
-        from guard.policy.reading import read_place  # noqa: PLC0415 - with the first policy, so that importing guard stays cheap
+        from guard.policy.reading import read_places  # noqa: PLC0415 - with the first policy, so that importing guard stays cheap
 
         if self.rules is None:
-            return read_place(self.folder)
+            return read_places(self.folders)
         if ask or self.rows is None:
             self.rows = None
             self.rows = self._asked(self.rules)
-        return read_place(self.folder, *self.rows)
+        return read_places(self.folders, *self.rows)
 
     def _asked(self, rules: Database) -> tuple[Any, Sequence[Problem]]:
         from guard.policy.database import unreadable  # noqa: PLC0415 - only where there is one
@@ -206,6 +228,7 @@ class Plan:
         problems = self._misfits(loaded.names)
         for verify in (VERIFY if self.verify is None else self.verify) if not problems else ():
             problems += verify(loaded, reading.cases)
+        problems += _wider_cases(loaded, reading) if not problems else ()
         if problems:
             raise PolicyError(problems, loaded.warnings)
         tools = {name: self.tools[registered] for name, registered in loaded.names.items()}
@@ -213,10 +236,10 @@ class Plan:
 
     def _misfits(self, names: Mapping[str, str]) -> list[Problem]:
         lost = [name for name, registered in names.items() if registered not in self.tools]
-        found = [Problem(file=self.folder, message=f"{name}: no such tool is registered") for name in lost]
+        found = [Problem(file=self.folders[-1], message=f"{name}: no such tool is registered") for name in lost]
         waiting = [name for name, registered in names.items() if registered in self.tools and self.tools[registered].is_async]
         if waiting and not self.awaits:
-            found.append(Problem(file=self.folder, message=f"{', '.join(sorted(waiting))}: async tools need AsyncGuard"))
+            found.append(Problem(file=self.folders[-1], message=f"{', '.join(sorted(waiting))}: async tools need AsyncGuard"))
         return found
 
     def close(self) -> None:
@@ -253,7 +276,7 @@ def _watched(name: str, check: Callable[[JsonObject], str | None], patience: flo
     try:
         return within(partial(check, arguments), patience)
     except Exception as error:
-        failure(f"check {name}", error, REDACTOR)
+        failure(f"check {name}", error, without(REDACTOR, arguments))
         raise
 
 

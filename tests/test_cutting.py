@@ -18,8 +18,8 @@ from results_kit import PICTURE
 from guard import Guard, GuardError
 from guard.core.budget import approximate, counted, fit, left
 from guard.core.cutting import CUT, cut, level, parsed, shortened, size
-from guard.core.rules import Room
 from guard.core.values import encode
+from guard.core.views import Room
 
 LEAVES = st.one_of(
     st.none(),

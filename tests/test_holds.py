@@ -29,21 +29,25 @@ class Faster:
 
     def __init__(self, store: Any) -> None:
         self._store, self.status, self.holds, self.fails = store, "", 0, False
+        self.standing: list[tuple[str, ...]] = []  # the tools that are asked about, after each hold
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
     def hold(self, command: Any) -> Any:
         self.holds += 1
-        if self.status:
-            asked = self._store.ask(replace(command.asks[0], opens=True))
+        if self.status and self.holds == 1:
+            theirs = replace(command.asks[0].proposal, id="ap_" + "0" * 20)
+            asked = self._store.ask(replace(command.asks[0], proposal=theirs, opens=True))
             if self.status != "pending":
                 self._store.vote(
                     asked.id, status=self.status, by="b1", reason=None, event=event("approval.vote"), roles=("boss",)
                 )
         if self.fails:
             raise StoreError("down")
-        return self._store.hold(command)
+        found = self._store.hold(command)
+        self.standing.append(tuple(one.tool for one in self._store.approvals(status="pending")))
+        return found
 
 
 @pytest.fixture(params=STORES)
@@ -109,6 +113,20 @@ def test_what_was_faster_counts_for_every_call_that_shares_the_question(desk: An
     store.status = status
     turn = proposed(guard, "look", "look")
     assert [one.status for one in turn.outcomes] == [told, told]
+
+
+@pytest.mark.parametrize("status", ["pending", "approved", "rejected"])
+def test_no_question_is_open_without_its_decision(desk: Any, status: str) -> None:
+    """Somebody is faster with one question of a turn: the other one is opened with the decision to hold its call, not before; dying in between leaves none."""
+    guard, store, ran = desk
+    store.status = status
+    turn = proposed(guard, "pay", "look")
+    others = ("pay",) if status == "pending" else ()
+    assert store.standing == [others, (*others, "look")]
+    assert turn.outcomes[1].status == "held"
+    assert [one.tool for one in guard.approvals.list(status=None)] == ["pay", "look"]
+    assert sum('"kind":"call.decided"' in one.body for one in records(guard.store)) == 2
+    assert ran == ([1] if status == "approved" else [])
 
 
 def test_a_question_that_cannot_be_written_down_is_not_asked(desk: Any) -> None:

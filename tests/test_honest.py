@@ -16,7 +16,7 @@ from wire_helpers import answers, message
 from guard import AsyncGuard, OutcomeUnknownError, ToolError
 from guard.core.budget import left
 from guard.core.reasons import SENTENCE, Reason
-from guard.core.rules import Room
+from guard.core.views import Room
 from guard.errors import StoreError
 
 POLICY = """

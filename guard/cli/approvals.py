@@ -11,7 +11,7 @@ import sys
 
 from guard.cli import unknown
 from guard.cli.desk import Desk, desk
-from guard.cli.places import DEFAULT_POLICY, DEFAULT_STORE
+from guard.cli.places import DEFAULT_STORE, add_layers
 from guard.cli.show import json_text
 from guard.cli.tables import table
 from guard.cli.views import approval_json, approval_lines, utc
@@ -66,7 +66,7 @@ def _options(parser: argparse.ArgumentParser, verb: str) -> None:
         parser.add_argument("--yes", action="store_true", help="do not ask at the terminal")
     if verb in ("approve", "reject"):
         parser.add_argument("--reason", metavar="TEXT", help="kept with the decision; after a rejection the model may read it")
-    parser.add_argument("--policy", default=DEFAULT_POLICY, metavar="DIR", help="default: %(default)s")
+    add_layers(parser)
     parser.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
     parser.add_argument("--json", action="store_true", help="JSON instead of text")
 

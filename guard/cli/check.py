@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from guard.cli.permissions import Permissions, permissions
 from guard.cli.pinning import write_pins
-from guard.cli.places import DEFAULT_POLICY, UsageError, existing_folder
+from guard.cli.places import DEFAULT_POLICY, named_folders
+from guard.cli.progress import Progress
 from guard.cli.shadows import shadowed
 from guard.cli.show import json_text, spell
 from guard.cli.tables import table
@@ -30,6 +31,7 @@ from guard.tools import registry
 EXAMPLES = """examples:
   guard check                        the folder policies/
   guard check shop/policies          another folder; --policy shop/policies is the same
+  guard check policies/org policies/team policies/app    layers, the widest first: what a narrower one loosens is a problem
   guard check --tools app:tools      with the functions of the program: their parameters and descriptions as well
   guard check --strict               for CI: warnings count as problems
   guard check --json                 for a program: problems, warnings, tools, roles and notes
@@ -61,7 +63,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("folder", nargs="?", metavar="DIR", help="the policy folder; the same as --policy DIR")
+    told = "the policy folder, the same as --policy DIR; several are layers, the widest first"
+    parser.add_argument("folder", nargs="*", metavar="DIR", help=told)
     parser.add_argument("--policy", metavar="DIR", help=f"default: {DEFAULT_POLICY}")
     parser.add_argument("--tools", metavar="MODULE:NAME", help="the tools of the program")
     parser.add_argument("--pin", action="store_true", help="write the definitions of all tools to pins.json as reviewed")
@@ -72,26 +75,25 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 1 when there are problems, with --strict also for warnings. Raises UsageError when two folders are named."""
-    if arguments.folder and arguments.policy:
-        raise UsageError(f"two folders: {spell(arguments.folder)} and {spell(arguments.policy)} (name one)")
-    folder = arguments.folder or arguments.policy or DEFAULT_POLICY
-    existing_folder(folder)
-    survey = _survey(folder, arguments.tools)
-    pinned = write_pins(folder, survey) if arguments.pin else ()
+    folders = named_folders(arguments.folder, arguments.policy)
+    survey = _survey(folders, arguments.tools)
+    pinned = write_pins(folders[-1], survey) if arguments.pin else ()
     if pinned:
-        survey = _survey(folder, arguments.tools)
+        survey = _survey(folders, arguments.tools)
     found = _found(survey, () if arguments.tools else (WITHOUT,), pinned)
     if arguments.json:
         print(json_text(_json(found)))
     else:
-        _tell(folder, found)
+        _tell(" + ".join(folders), found)
     return 1 if found.problems or (arguments.strict and found.warnings) else 0
 
 
-def _survey(folder: str, program: str | None) -> Survey:
-    if program is None:
-        return survey_policy(folder)
-    return survey_policy(folder, declared(registry(named(program, "--tools"))), checks=None, probes=None)
+def _survey(folders: Sequence[str], program: str | None) -> Survey:
+    with Progress("tools read") as progress:
+        if program is None:
+            return survey_policy(folders, told=progress.told)
+        tools = declared(registry(named(program, "--tools")))
+        return survey_policy(folders, tools, checks=None, probes=None, told=progress.told)
 
 
 def _found(survey: Survey, notes: tuple[str, ...], pinned: tuple[str, ...]) -> Found:
@@ -136,8 +138,8 @@ def _tell(folder: str, found: Found) -> None:
     rows = [(one["name"], _kind(one), _join(one["allowed"]), one["approved_by"], _join(one["bound"])) for one in found.tools]
     for line in table(heads, rows):
         print(line)
-    print()
-    for line in table(("role", "sees", "about"), [(_role(one), _count(one.tools, "tool"), _cost(one)) for one in found.roles]):
+    roles = [(_role(one), _count(one.tools, "tool"), _cost(one)) for one in found.roles]
+    for line in ["", *table(("role", "sees", "about"), roles)] if roles else []:
         print(line)
     for note in found.notes:
         print(f"note: {spell(note)}")

@@ -66,7 +66,7 @@ class Desk:
 @contextlib.contextmanager
 def desk(arguments: argparse.Namespace) -> Iterator[Desk]:
     """The desk of the operating-system user. Raises UsageError, PolicyError, and UnknownPersonError for whoever is nobody."""
-    policy = policy_folder(arguments.policy).policy
+    policy = policy_folder(arguments.policy, arguments.layer).policy
     with existing_store(arguments.store) as store:
         me = person(policy, arguments.policy)
         guard = Guard(policy=policy, store=store, tools={}, redactor=REDACTOR)

@@ -20,6 +20,7 @@ from guard.review.differ import Difference, Moved, compare
 
 EXAMPLES = """examples:
   guard diff policies/ policies.new/           two folders
+  guard diff org,app org,app.new               layers, the widest first, with a comma between
   guard diff git:HEAD:policies/ policies/      what is committed against what is on the disk
   guard diff git:main:policies/ policies/ --json
   guard diff policies/ policies.new/ --replay sqlite:///guard.db     which recorded decisions would differ
@@ -37,7 +38,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("old", metavar="OLD", help="a policy folder, or git:REVISION:FOLDER")
+    parser.add_argument("old", metavar="OLD", help="a policy folder, git:REVISION:FOLDER, or several with commas: layers")
     parser.add_argument("new", metavar="NEW", help="the same for the other side")
     parser.add_argument("--replay", metavar="LOG", help="a store's URL, or a file of `guard audit --json`; it is only read")
     parser.add_argument("--json", action="store_true", help="one JSON object")

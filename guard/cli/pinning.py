@@ -12,7 +12,7 @@ from guard.errors import GuardError
 from guard.policy import Survey
 from guard.policy.pins import compare, definitions, pins_text, read_pins
 from guard.policy.problems import Problems
-from guard.policy.source import PINS
+from guard.policy.source import PINS, read_folder
 
 _OURS = frozenset({"pin-changed", "pins-broken"})
 
@@ -28,7 +28,7 @@ def write_pins(folder: str, survey: Survey) -> tuple[str, ...]:
     path = Path(folder, PINS)
     if path.is_symlink():
         raise UsageError(f"{spell(str(path))} is a link (pin in the folder that it leads to)")
-    servers = read_pins(survey.files, Problems()) or {}
+    servers = read_pins(read_folder(folder, Problems(), alone=False), Problems()) or {}
     before = servers.get("", {})
     now = definitions({name: tool for name, tool in survey.tools.items() if name in survey.told})
     unknown = sorted(survey.tools.keys() - now.keys())

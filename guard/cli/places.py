@@ -6,10 +6,11 @@ operating system's user id, never from an environment variable. Used by the comm
 
 from __future__ import annotations
 
+import argparse
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -33,10 +34,28 @@ class UnknownPersonError(GuardError):
     """The operating-system user is nobody in the policy folder; the text holds the lines that would say who."""
 
 
-def policy_folder(folder: str) -> Loaded:
-    """The compiled folder, without a program. Raises UsageError when it is not there, PolicyError with every problem."""
-    existing_folder(folder)
-    return load_policy(folder)
+def policy_folder(folder: str, narrower: Sequence[str] = ()) -> Loaded:
+    """The compiled folder with `narrower` layers, without a program. Raises UsageError when one is not there, PolicyError with every problem."""
+    for one in (folder, *narrower):
+        existing_folder(one)
+    return load_policy([folder, *narrower])
+
+
+def add_layers(parser: argparse.ArgumentParser, *, default: str | None = DEFAULT_POLICY) -> None:
+    """Add `--policy` and `--layer`; without `default` nothing is named unless it is written."""
+    parser.add_argument("--policy", default=default, metavar="DIR", help=f"default: {DEFAULT_POLICY}")
+    told = "a narrower folder on top of --policy; may be repeated, the narrowest last"
+    parser.add_argument("--layer", action="append", default=[], metavar="DIR", help=told)
+
+
+def named_folders(folders: Sequence[str], policy: str | None) -> list[str]:
+    """The folders that a command names, the widest first, or --policy, or the usual one. Raises UsageError where one is not there."""
+    if folders and policy:
+        raise UsageError(f"two folders: {spell(folders[0])} and {spell(policy)} (name one)")
+    found = list(folders) or [policy or DEFAULT_POLICY]
+    for one in found:
+        existing_folder(one)
+    return found
 
 
 def existing_folder(folder: str) -> None:
@@ -117,8 +136,10 @@ __all__ = [
     "DEFAULT_STORE",
     "UnknownPersonError",
     "UsageError",
+    "add_layers",
     "existing_folder",
     "existing_store",
+    "named_folders",
     "person",
     "policy_folder",
     "system_user",

@@ -2,6 +2,7 @@
 
     policies/                 the folder
     git:HEAD~1:policies/      the folder policies/ of that revision, read with git; nothing is checked out
+    policies/org,policies/app layers, the widest first; each may come from git
 
 Reads only. Used by `diff`.
 """
@@ -13,10 +14,10 @@ import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 
-from guard.cli.places import UsageError, policy_folder
+from guard.cli.places import UsageError, existing_folder
 from guard.cli.show import spell
 from guard.policy import Loaded, load_policy
 from guard.policy.problems import Problems
@@ -30,15 +31,17 @@ _MOST_BYTES = 200_000_000
 
 def load_side(name: str) -> tuple[Loaded, str]:
     """The policy and the text of its matcher. Raises UsageError where there is no such folder or revision, PolicyError with every problem."""
-    if not name.startswith(GIT):
-        return policy_folder(name), _model(name)
-    with _extracted(name) as folder:
-        return load_policy(folder), _model(folder)
+    parts = [name] if Path(name).is_dir() else name.split(",")
+    with ExitStack() as opened:
+        folders = [opened.enter_context(_extracted(one)) if one.startswith(GIT) else one for one in parts]
+        for one in folders:
+            existing_folder(one)
+        return load_policy(folders), "\n".join(dict.fromkeys(map(_model, folders)))
 
 
 def _model(folder: str) -> str:
     problems = Problems()
-    return model_text(read_folder(folder, problems), problems)
+    return model_text(read_folder(folder, problems, alone=False), problems)
 
 
 @contextmanager
@@ -52,7 +55,8 @@ def _extracted(name: str) -> Iterator[str]:
     inside = str(PurePosixPath(path))
     _git(name, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", what="there is no such revision")
     packed = _git(name, "archive", "--format=tar", f"{revision}:./{inside}", what="that revision has no such folder here")
-    with tempfile.TemporaryDirectory(prefix="guard-diff-") as folder:
+    with tempfile.TemporaryDirectory(prefix="guard-diff-") as place:
+        folder = str(Path(place, PurePosixPath(path).name))  # layers are called by their last names
         try:
             with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
                 archive.extractall(folder, filter="data")

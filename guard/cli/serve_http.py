@@ -11,7 +11,7 @@ import logging
 import sys
 import warnings
 
-from guard.cli.places import DEFAULT_POLICY, DEFAULT_STORE, RESTORED, UsageError, existing_folder, policy_folder
+from guard.cli.places import DEFAULT_STORE, RESTORED, UsageError, add_layers, existing_folder, policy_folder
 from guard.cli.show import spell
 from guard.compose import AsyncGuard
 from guard.errors import GuardError
@@ -27,7 +27,7 @@ _LOCAL = ("127.0.0.1", "::1", "localhost")
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what `guard serve` takes without a verb."""
-    parser.add_argument("--policy", default=DEFAULT_POLICY, metavar="DIR", help="default: %(default)s")
+    add_layers(parser)
     parser.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
     parser.add_argument("--tokens", default=TOKENS, metavar="FILE", help="default: %(default)s")
     parser.add_argument("--host", default="127.0.0.1", help="default: %(default)s; beyond this machine put TLS in front")
@@ -44,7 +44,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def serve(arguments: argparse.Namespace) -> int:
     """Serve until SIGTERM or Ctrl-C. Exit code 0."""
-    existing_folder(arguments.policy)
+    for folder in (arguments.policy, *arguments.layer):
+        existing_folder(folder)
     if not Tokens(arguments.tokens).all():
         raise UsageError(f"{spell(arguments.tokens)}: nobody has a token yet; make one: guard serve token add NAME")
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="guard: %(message)s")
@@ -61,10 +62,12 @@ async def _serve(arguments: argparse.Namespace) -> None:
     from guard.web.server import listen  # noqa: PLC0415 - as above
 
     remote = Remote(arguments.report_within)
-    names = [name for name, tool in policy_folder(arguments.policy).policy.tools.items() if tool.endpoint is None]
+    names = [
+        name for name, tool in policy_folder(arguments.policy, arguments.layer).policy.tools.items() if tool.endpoint is None
+    ]
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        guard = AsyncGuard.load(arguments.policy, tools=remote.tools(names), store=arguments.store)
+        guard = AsyncGuard.load([arguments.policy, *arguments.layer], tools=remote.tools(names), store=arguments.store)
     for one in said:
         print(f"guard: {spell(str(one.message))}", file=sys.stderr)
     with guard:

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from guard.cli import test_telling as telling
-from guard.cli.places import DEFAULT_POLICY, UsageError
+from guard.cli.places import DEFAULT_POLICY, UsageError, named_folders
 from guard.cli.show import spell
 from guard.cli.work import named
 from guard.errors import PolicyError
 from guard.policy import Declared, Loaded
+from guard.policy.load import written_of
 from guard.policy.problems import Problems
-from guard.policy.written import Written, read_policy
+from guard.policy.reading import read_places
+from guard.policy.written import Written
 from guard.review.cases import Case
 from guard.review.coverage import Covered, coverage
 from guard.review.junit import junit
@@ -73,7 +75,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("folder", nargs="?", metavar="DIR", help="the policy folder; the same as --policy DIR")
+    told = "the policy folder, the same as --policy DIR; several are layers, the widest first, and the cases are the last one's"
+    parser.add_argument("folder", nargs="*", metavar="DIR", help=told)
     parser.add_argument("--policy", metavar="DIR", help=f"default: {DEFAULT_POLICY}")
     parser.add_argument("--tools", metavar="MODULE:NAME", help="the tools of the program, for their schemas")
     parser.add_argument("-k", metavar="TEXT", dest="only", help="only cases with this text in their name")
@@ -94,18 +97,23 @@ def _percent(text: str) -> float:
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit codes as in the help. Raises UsageError for misuse."""
-    folder = _folder(arguments)
+    folders = named_folders(arguments.folder, arguments.policy)
+    folder = " + ".join(folders)
+    _check_single(arguments, folders)
     known = None if arguments.tools is None else declared(named(arguments.tools, "--tools"))
     problems = Problems()
     try:
-        written = read_policy(folder, problems)
+        reading = read_places(folders)
+        problems.errors += reading.errors
+        problems.warnings += reading.warnings
+        written = written_of(reading, problems)
         loaded = compiled(written, known, problems)
-        cases = read_cases(folder, loaded, problems)
+        cases = read_cases(reading.cases, loaded, problems)
     except PolicyError as error:
         return telling.not_loaded(folder, error.problems, as_json=arguments.json)
     if problems.errors:
         return telling.not_loaded(folder, problems.errors, as_json=arguments.json)
-    report = _report(arguments, folder, written, loaded, _chosen(cases, arguments.only, folder), known)
+    report = _report(arguments, folder, written, loaded, _chosen(cases, arguments.only, folders[-1]), known)
     if arguments.junit:
         _write(arguments.junit, junit(report.results, folder))
     (telling.as_json if arguments.json else telling.as_text)(report)
@@ -131,15 +139,11 @@ def _report(
     return report
 
 
-def _folder(arguments: argparse.Namespace) -> str:
-    if arguments.folder and arguments.policy:
-        raise UsageError(f"two folders: {spell(arguments.folder)} and {spell(arguments.policy)} (name one)")
-    folder: str = arguments.folder or arguments.policy or DEFAULT_POLICY
-    if Path(folder).is_file():
-        raise UsageError(f"{spell(folder)}: name the folder, not a file in it")
-    if not Path(folder).is_dir():
-        raise UsageError(f"{spell(folder)}: there is no such folder (name the policy folder with --policy)")
-    return folder
+def _check_single(arguments: argparse.Namespace, folders: Sequence[str]) -> None:
+    """What counts or takes away the parts of a folder looks at one."""
+    asked = [name for name in ("coverage", "mutate", "min_coverage") if getattr(arguments, name) not in (None, False)]
+    if len(folders) > 1 and asked:
+        raise UsageError(f"--{asked[0].replace('_', '-')} looks at one folder, not at layers (name one)")
 
 
 def _chosen(cases: Sequence[Case], only: str | None, folder: str) -> list[Case]:

@@ -64,6 +64,8 @@ def _places(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
     """The options of every verb. `again`: what was given before the verb stands where it is not given behind it."""
     for name, default, what in (("--policy", DEFAULT_POLICY, "DIR"), ("--store", DEFAULT_STORE, "URL")):
         parser.add_argument(name, default=argparse.SUPPRESS if again else default, metavar=what, help=f"default: {default}")
+    told = "a narrower folder on top of --policy; may be repeated, the narrowest last"
+    parser.add_argument("--layer", action="append", default=argparse.SUPPRESS if again else [], metavar="DIR", help=told)
     other = argparse.SUPPRESS if again else False
     parser.add_argument("--json", action="store_true", default=other, help="JSON instead of text")
 

@@ -16,7 +16,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from guard.cli.places import DEFAULT_POLICY, DEFAULT_STORE, RESTORED, UsageError
+from guard.cli.places import DEFAULT_POLICY, DEFAULT_STORE, RESTORED, UsageError, add_layers
 from guard.cli.show import json_text, spell
 from guard.compose import AsyncGuard, Guard
 from guard.errors import GuardError, StoreError
@@ -49,7 +49,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--session", metavar="MODULE:NAME", required=True, help="who somebody is now: (principal, tenant) to a Session or None"
     )
-    parser.add_argument("--policy", metavar="DIR", help=f"with --tools; default: {DEFAULT_POLICY}")
+    add_layers(parser, default=None)
     parser.add_argument("--store", metavar="URL", help=f"with --tools; default: {DEFAULT_STORE}")
     parser.add_argument(
         "--grace", type=_seconds, default=10.0, metavar="SECONDS", help="left to a call's own process; default: %(default)s"
@@ -149,8 +149,10 @@ def guard_of(arguments: argparse.Namespace) -> GuardBase:
     if arguments.tools is not None:
         tools = named(arguments.tools, "--tools")
         kind = AsyncGuard if _awaits(tools) else Guard
-        return kind.load(arguments.policy or DEFAULT_POLICY, tools=tools, store=arguments.store or DEFAULT_STORE)
-    if arguments.policy or arguments.store:
+        return kind.load(
+            [arguments.policy or DEFAULT_POLICY, *arguments.layer], tools=tools, store=arguments.store or DEFAULT_STORE
+        )
+    if arguments.policy or arguments.layer or arguments.store:
         raise UsageError("--guard brings its own policy and store; leave out --policy and --store")
     found = named(arguments.guard, "--guard")
     made = found if isinstance(found, GuardBase) else _made(found, arguments.guard) if callable(found) else found

@@ -91,6 +91,8 @@ def _other(approval: Approval, valid: ValidCall) -> str:
     """In what the approval is for another call; nothing when it is for this one."""
     if approval.fingerprint != valid.fingerprint or approval.definition != valid.tool.definition:
         return "fingerprint"
+    if approval.arguments is valid.arguments:  # the question of this very walk
+        return ""
     # a person saw what the store held, which may have been changed
     return "arguments" if canonical(approval.arguments) != valid.canonical else ""
 

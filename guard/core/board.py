@@ -29,6 +29,7 @@ from guard.core.model import (
 )
 from guard.core.ports import AskApproval, CallRow, Event, Opened, Policy, Redactor
 from guard.core.reasons import Reason
+from guard.core.sealing import veiled
 from guard.core.values import Json
 
 
@@ -81,9 +82,7 @@ class Context:
     now: float
     count: Count = approximate  # how many tokens a text has
     spent: tuple[Spent, ...] = ()  # what the results of earlier turns came to, where the policy bounds those of a conversation
-    watch: Callable[[object, object], None] | None = (
-        None  # told of each step (what a room was given, what it gave); decides nothing
-    )
+    watch: Callable[[object, object], None] | None = None  # told of each step: what a room was given and gave; decides nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,9 +108,8 @@ class Board:
     lost: dict[int, CallRow] = field(default_factory=dict)  # calls that were taken before, lost, and may be taken again
     asks: list[AskApproval] = field(default_factory=list)  # what a person is to be asked, opened with the decisions
     probed: set[int] = field(default_factory=set)  # those of them whose probe said that they did not take effect
-    shadowed: dict[int, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # what shadow rules would have refused, where no proof says it
+    shadowed: dict[int, tuple[str, ...]] = field(default_factory=dict)  # what shadow rules would have refused
+    idle: list[str] = field(default_factory=list)  # rules about results that met nothing, for the turn's report
     stop: bool = False
     down: str = ""  # the code of a StoreError behind which nothing more is written in this walk
 
@@ -198,6 +196,12 @@ class Board:
         row = self.items[index].row
         return self.opened.run if self.opened else row.run if row else 0
 
+    def redactor(self, index: int) -> Redactor:
+        """What hides everything that is told of a call, the values among its arguments that stand behind handles included."""
+        last = self.last[index]
+        last = last.valid if isinstance(last, AuthorizedCall) else last
+        return veiled(self.context.redactor, last.revealed) if isinstance(last, BoundCall | ValidCall) else self.context.redactor
+
     def arguments(self, index: int) -> dict[str, object] | None:
         """The final arguments of a call, if it got that far."""
         last = self.last[index]
@@ -232,12 +236,12 @@ def _concluded(board: Board, index: int) -> tuple[list[CallRow], list[Event]]:
     if not isinstance(state, Allow | Hold | Refusal):
         return [], []
     shadowed = board.shadowed.get(index, ())
-    version, redactor = context.policy.version, context.redactor
+    version, redactor = context.policy.version, board.redactor(index)
     events = [audit.decided(item.key, item.call, state, board.last[index], version, redactor, context.session, shadowed)]
     if isinstance(state, Allow):
         return [], events
     if isinstance(state, Refusal):
-        outcome, status = answer.refused(item.call, item.key, state, board.arguments(index), context.redactor), "refused"
+        outcome, status = answer.refused(item.call, item.key, state, board.arguments(index), redactor), "refused"
     else:
         outcome = answer.held(state.call.valid, item.key, state.approval, context.now)
         status = "held" if board.keys[index] == item.key else "alias"

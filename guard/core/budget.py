@@ -16,8 +16,8 @@ from guard.core.commands import CallRow
 from guard.core.cutting import level, parsed, shortened, size
 from guard.core.model import Block, Content, Image, Outcome
 from guard.core.reasons import Reason
-from guard.core.rules import Room
 from guard.core.untrusted import opened
+from guard.core.views import Room
 
 Count: TypeAlias = Callable[[str], int]
 """How many tokens a text has."""

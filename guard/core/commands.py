@@ -16,6 +16,7 @@ from guard.core.model import Approval, CallKey, ConversationRef, Evidence, Outco
 from guard.core.reasons import Reason
 from guard.core.rules import AGAIN, MOST_ATTEMPTS
 from guard.core.values import Json, JsonObject
+from guard.core.views import Revealed
 
 T = TypeVar("T")
 Event: TypeAlias = dict[str, Json] | str
@@ -192,6 +193,7 @@ class LoadFacts(Command[Facts]):
     resources: tuple[tuple[str, Json], ...]
     paths: tuple[str, ...]
     session: Session
+    revealed: tuple[Revealed, ...] = ()  # values among them that stand behind handles: no log may hold them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,8 +246,8 @@ class AskApproval(Command[Approval | None]):
 class Record(Command[tuple[Approval | None, ...] | None]):
     """Write rows and events in one transaction, durable when it returns. Refused rows release their reservations.
 
-    With `asks` it opens their proposals first. Where something else answers one of them by now, rows and events are not written, and the
-    answer holds the approval of each ask (None: too many are open); else there is none.
+    With `asks` it opens their proposals first. Where something else answers one of them by now, nothing is written, and the answer holds the
+    approval of each ask: its own proposal where it may still be opened, None where too many are open. Else there is none.
     """
 
     rows: tuple[CallRow, ...]

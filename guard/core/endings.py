@@ -13,12 +13,14 @@ from guard.core.board import Board, Context, at, followers, row_of
 from guard.core.budget import fit, fit_all, left
 from guard.core.cutting import shortened
 from guard.core.model import Allow, CallKey, Content, Outcome, Refusal, ValidCall
-from guard.core.ports import CallRow, Event, Executed, Redactor
+from guard.core.ports import CallRow, Event, Executed, Redactor, Vaulted
 from guard.core.reasons import Reason
 from guard.core.redact import Shown, redact
-from guard.core.rules import ResultRule, Room
+from guard.core.rules import ResultRule
+from guard.core.sealing import Sealer, veiled
 from guard.core.untrusted import enclosed, mark_for, words
 from guard.core.values import JsonObject, copy, digest
+from guard.core.views import Levels, Room, View
 
 MISFIT = "does not fit its schema"
 _MOST_SAID = 4_000  # bytes of what a tool says about its own failure
@@ -31,6 +33,7 @@ class Ended:
     outcome: Outcome
     rows: tuple[CallRow, ...]
     events: tuple[Event, ...]
+    handles: tuple[Vaulted, ...] = ()
 
 
 def idempotency(valid: ValidCall, key: CallKey, run: int) -> str:
@@ -43,23 +46,26 @@ def idempotency(valid: ValidCall, key: CallKey, run: int) -> str:
 
 
 def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
-    """Redact what came back, and say what goes to the model, the ledger and the audit."""
+    """Redact what came back, and say what goes to the model, the ledger, the vault and the audit."""
     item, key = board.items[index], board.keys[index]
-    misfit = _misfits(allow.call.valid.tool.result, ran)
+    valid, redactor = allow.call.valid, board.context.redactor
+    misfit = _misfits(valid.tool.result, ran)
     ran = replace(ran, value=None, content=None) if misfit else ran
+    sealer = Sealer(redactor, board.context.ref, valid.tool.name)
     try:
-        outcome, labels = _outcome(board.context, allow, ran, key, misfit=misfit)
+        outcome, labels, idle = _misfit(valid, allow, ran, key) if misfit else _outcome(board.context, allow, ran, key, sealer)
+        board.idle += [f"{valid.tool.name}: result.{rule} matched nothing" for rule in idle]
     except Exception as error:  # noqa: BLE001 - what cannot be made safe is withheld, whatever went wrong
-        outcome, labels = _withheld(allow.call.valid, key, ran), ("withheld", type(error).__name__)
+        outcome, labels = _withheld(valid, key, ran), ("withheld", type(error).__name__)
     value = copy(ran.value) if outcome.status == "done" else None  # a tool may go on changing what it returned
-    redactor = board.context.redactor
     own = row_of(board, index, outcome, outcome.status, key, value)
     events: tuple[Event, ...] = (audit.ended(key, item.call, outcome, redactor, ran, labels),)
+    handles = tuple(sealer.issued.values())
     if key is item.key:
-        return Ended(outcome=outcome, rows=(own,), events=events)
+        return Ended(outcome=outcome, rows=(own,), events=events, handles=handles)
     outcome = at(outcome, item.key)  # it stands in the place of an earlier one: its own place has an outcome on record, too
     events += (audit.delivered(item.key, item.call, outcome, redactor),)
-    return Ended(outcome=outcome, rows=(own, row_of(board, index, outcome, "alias")), events=events)
+    return Ended(outcome=outcome, rows=(own, row_of(board, index, outcome, "alias")), events=events, handles=handles)
 
 
 def _misfits(rule: ResultRule, ran: Executed) -> bool:
@@ -82,23 +88,41 @@ def _withheld(valid: ValidCall, key: CallKey, ran: Executed) -> Outcome:
     return answer.failed(valid, key, Reason.TOOL_FAILED, "") if failed else answer.withheld(valid, key)
 
 
-def _outcome(context: Context, allow: Allow, ran: Executed, key: CallKey, *, misfit: bool) -> tuple[Outcome, tuple[str, ...]]:
+def _outcome(
+    context: Context, allow: Allow, ran: Executed, key: CallKey, sealer: Sealer
+) -> tuple[Outcome, tuple[str, ...], tuple[str, ...]]:
     valid = allow.call.valid
     spent = allow.approval.id if allow.approval else None
+    redactor = veiled(context.redactor, valid.revealed)
     if not ran.started:
         reason = Reason.INTERRUPTED if ran.interrupted else Reason.LEASE_OVER if ran.lapsed else Reason.INTERNAL_ERROR
-        return answer.refused(valid.call, key, Refusal(reason=reason), valid.arguments, context.redactor), ()
+        return answer.refused(valid.call, key, Refusal(reason=reason), valid.arguments, redactor), (), ()
     if ran.interrupted or ran.timed_out or ran.unclear:
-        return _unfinished(valid, key, ran, spent), ()
+        return _unfinished(valid, key, ran, spent), (), ()
+    view = valid.tool.result.views.of(_levels(context) if valid.tool.result.roles else ())
     if ran.error is not None:
-        return _broken(context, valid, ran, spent, key), ()
-    if misfit and ran.probed:  # that it took effect is known for certain
-        return answer.withheld(valid, key, approval=spent), (MISFIT,)
-    if misfit:
-        return answer.unreadable(valid, key, spent), (MISFIT,)
-    shown = redact(ran, valid.tool, context.redactor)
+        return _broken(context, valid, ran, spent, key, (redactor, view, sealer)), (), ()
+    shown = redact(ran, valid.tool, redactor, view, sealer.change)
     outcome, cut = _finished(context, valid, key, ran, shown, spent)
-    return outcome, tuple(dict.fromkeys((*_labels(shown), *(("cut",) if cut else ()))))
+    labels = dict.fromkeys((*_labels(shown, sealer), *(("cut",) if cut else ())))
+    return outcome, tuple(labels), shown.idle
+
+
+def _misfit(valid: ValidCall, allow: Allow, ran: Executed, key: CallKey) -> tuple[Outcome, tuple[str, ...], tuple[str, ...]]:
+    """A tool ran and returned what is no result of it; where a probe found that it took effect, that is certain all the same."""
+    spent = allow.approval.id if allow.approval else None
+    told = answer.withheld(valid, key, approval=spent) if ran.probed else answer.unreadable(valid, key, spent)
+    return told, (MISFIT,), ()
+
+
+def _levels(context: Context) -> Levels:
+    """The roles of the session, and of each that it is within."""
+    found, session = list[frozenset[str]](), context.session
+    while True:
+        found.append(context.policy.authorizer.roles(session))
+        if session.within is None:
+            return tuple(found)
+        session = session.within
 
 
 def in_doubt(row: CallRow, redactor: Redactor, *, told: bool) -> tuple[CallRow, Event]:
@@ -124,8 +148,13 @@ def _unfinished(valid: ValidCall, key: CallKey, ran: Executed, spent: str | None
     return answer.failed(valid, key, _REASON[ran.timed_out, ran.interrupted], "")
 
 
-def _broken(context: Context, valid: ValidCall, ran: Executed, spent: str | None, key: CallKey) -> Outcome:
-    detail = context.redactor.detect(None, ran.safe)[0] if ran.safe else ""
+def _broken(
+    context: Context, valid: ValidCall, ran: Executed, spent: str | None, key: CallKey, seen: tuple[Redactor, View, Sealer]
+) -> Outcome:
+    """A tool raised: its own words only where it declared them safe, by the same rules as a result."""
+    redactor, view, sealer = seen
+    shown = redact(Executed(value=ran.safe, failed=True), valid.tool, redactor, view, sealer.change) if ran.safe else None
+    detail = shown.content if shown is not None and not shown.empty and isinstance(shown.content, str) else ""
     return _failed(context, valid, key, detail, spent, reference=audit.reference(key))
 
 
@@ -161,8 +190,10 @@ def _finished(
     return answer.shown(valid, key, fitted, failed=ran.failed, approval=spent), fitted is not content
 
 
-def _labels(shown: Shown) -> tuple[str, ...]:
-    return (*shown.hidden, *(("keep matched nothing",) if shown.dropped else ()))
+def _labels(shown: Shown, sealer: Sealer) -> tuple[str, ...]:
+    """What a record says of a result: kinds, never values."""
+    dropped = ("nothing shown",) if shown.dropped else ()
+    return (*shown.hidden, *sorted(sealer.kinds), *dropped, *(f"{rule} matched nothing" for rule in shown.idle))
 
 
 def within(board: Board) -> tuple[Outcome, ...]:

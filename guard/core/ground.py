@@ -48,7 +48,7 @@ def needs(valid: ValidCall) -> tuple[frozenset[str], bool]:
 def ground(valid: ValidCall, session: Session, ledger: Ledger) -> GroundedCall | Refusal:
     """Find every grounded value and every prerequisite in `ledger`, the user's words or `session`."""
     tool = valid.tool
-    owned = frozenset([binding.field for binding in tool.bindings])
+    owned = frozenset([binding.field for binding in tool.bindings if binding.vouches])
     if not tool.grounds and not tool.after:
         return GroundedCall(valid=valid, origins=valid.origins, owned=owned, shadowed=valid.shadowed)
     facts = session.facts()
@@ -63,7 +63,7 @@ def ground(valid: ValidCall, session: Session, ledger: Ledger) -> GroundedCall |
     origins = {**valid.origins, **{rule.argument.steps[0]: one.origin for rule, found in grounds for one in found or ()}}
     relied = [one.evidence for _, found in grounds for one in found or () if one.evidence]
     relied += [met for _, met in afters if met]
-    exact = {str(rule.argument) for rule, found in grounds if found and all(one.exact for one in found)}
+    exact = {str(rule.argument) for rule, found in grounds if found and rule.vouches and all(one.exact for one in found)}
     shadowed, trial = _shadows(valid, facts, ledger)
     return GroundedCall(
         valid=valid,

@@ -1,7 +1,7 @@
 """Hiding: the walk that passes every text of a value through a detector. Used by redact for results and by audit for arguments; pure.
 
 Works on decoded leaves at every depth, keys included; returns the same object where nothing was hidden, and never changes its input. The
-serialised text is only looked at to learn that there is surely nothing to hide.
+serialised text is only looked at to learn that there is surely nothing to hide. What a policy's own rule put in a value's place stays as it is.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from guard.core.cutting import tailed
+from guard.core.handles import Token
 from guard.core.ports import Redactor
 from guard.core.values import Json, JsonObject, encode
 
@@ -33,6 +34,8 @@ def shown_value(value: Json, redactor: Redactor, kinds: set[str]) -> tuple[str, 
 def hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None = None) -> Json:
     """`value` with every string leaf and key passed through the detectors; the same object where nothing was hidden."""
     kind = type(value)
+    if kind is Token:
+        return value
     if kind is str:
         text, found = beginning(value, _MAX_LEAF, redactor, key)
         if found:

@@ -15,6 +15,7 @@ from guard.core.conditions import Condition
 from guard.core.endpoints import Endpoint
 from guard.core.paths import Path
 from guard.core.values import Json, JsonObject
+from guard.core.views import Reveal, Room, Rules, Views
 
 Kind: TypeAlias = Literal["read", "compute", "action"]
 Effect: TypeAlias = Literal["read", "once", "idempotent", "probe", "compensate"]
@@ -55,6 +56,7 @@ class Binding:
     field: str
     source: Path
     strict: bool = False  # refuse a call that sends another value, instead of overwriting and recording it
+    vouches: bool = True  # False: a narrower layer added it, so it makes no evidence of what would be none without that layer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +90,7 @@ class Ground:
     argument: Path
     sources: tuple[Source, ...]
     shadow: bool = False
+    vouches: bool = True  # as of a binding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,14 +175,6 @@ class ToolLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
-    """How much of what tools return may go to the model: bytes of UTF-8, tokens as the host counts them; None is no bound."""
-
-    bytes: int | None = None
-    tokens: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Limits over all tools. `run` counts since the user last spoke, `conversation` from its beginning."""
 
@@ -189,8 +184,8 @@ class Limits:
     conversation: Mapping[str, Decimal] = field(default_factory=dict)  # calls, tokens, cost
     prices: Mapping[str, tuple[Decimal, Decimal]] = field(default_factory=dict)  # model → cost of a million tokens in, out
     windows: tuple[WindowLimit, ...] = ()  # over all tools
-    turn_room: Room = Room()  # for the results of one assistant message
-    conversation_room: Room = Room()
+    turn_room: Room = field(default_factory=Room)  # for the results of one assistant message
+    conversation_room: Room = field(default_factory=Room)
     shadow: frozenset[str] = frozenset()  # which of the above are shadows: `run.calls`, `turn.calls`, …
 
     @property
@@ -234,15 +229,25 @@ class ApprovalRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultRule:
-    """What of a result goes back to the model."""
+    """What of a result goes back to the model. `rules` are those for everybody, `roles` those of the roles that are named."""
 
-    keep: tuple[Path, ...] | None = None
+    rules: Rules = field(default_factory=Rules)
+    roles: Mapping[str, Rules] = field(default_factory=dict)
     empty: str | None = None
     max_bytes: int = 200_000
     max_tokens: int | None = None
     shape: Json = None  # the JSON Schema that it must fit, as written
     fits: Callable[[Json], bool] | None = None  # the judge of it; raising means no
     units: tuple[tuple[Path, str], ...] = ()  # fields (root "result") and the unit that they count in
+    views: Views = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "views", Views(everybody=self.rules, roles=self.roles))
+
+    @property
+    def keep(self) -> tuple[Path, ...] | None:
+        """What is kept for everybody."""
+        return self.rules.keep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,6 +276,8 @@ class Tool:
     approval: tuple[ApprovalRule, ...] = ()  # empty: nobody is asked
     result: ResultRule = ResultRule()
     endpoint: Endpoint | None = None  # what stands behind the tool, where it is no function of the host
+    reveals: tuple[Reveal, ...] = ()  # arguments in which a handle stands for its value; nowhere else does it
+    masks: tuple[Path, ...] = ()  # arguments in which a mask may stand
     ceilings: Ceilings = CEILINGS
     timeout: float | None = None  # seconds
     effect: Effect = "once"

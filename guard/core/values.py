@@ -21,6 +21,7 @@ quote = json.encoder.encode_basestring
 """JSON text of a string."""
 _PLAIN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _TEXTUAL = frozenset({str, bool, type(None)})
+_NUMBERS = (int, Decimal, float)  # made once: a union that is written where it is asked for is made each time
 
 
 def _foreign(value: object) -> Any:
@@ -96,6 +97,8 @@ def canonical(value: Json) -> str:
     """One text for each meaning: keys sorted by code point, numbers by `number_text`, strings as they are."""
     if type(value) is dict and _TEXTUAL.issuperset(map(type, value.values())):
         return _SORTED(value)
+    if type(value) is list and _TEXTUAL.issuperset(map(type, value)):
+        return _FAST(value)
     out: list[str] = []
     _canonical(value, out)
     return "".join(out)
@@ -107,9 +110,9 @@ def _canonical(value: Json, out: list[str]) -> None:
         out.append(quote(value))
     elif value is None or kind is bool:
         out.append("null" if value is None else "true" if value else "false")
-    elif isinstance(value, int | Decimal | float):
+    elif isinstance(value, _NUMBERS):
         out.append(number_text(value))
-    elif isinstance(value, Mapping):
+    elif kind is dict or isinstance(value, Mapping):
         out.append("{")
         for index, key in enumerate(sorted(value)):
             out.append(f"{',' if index else ''}{quote(key)}:")
@@ -141,7 +144,7 @@ def keyed(secret: bytes, text: str) -> str:
 
 def is_number(value: Json) -> bool:
     """Whether `value` is a JSON number; a bool is not."""
-    return isinstance(value, int | Decimal | float) and not isinstance(value, bool)
+    return isinstance(value, _NUMBERS) and not isinstance(value, bool)
 
 
 def equal(left: Json, right: Json) -> bool:
@@ -167,3 +170,9 @@ def copy(value: Json) -> Json:
     if type(value) is list:
         return [copy(item) for item in value]
     return value
+
+
+class Embedded(str):
+    """A text that a tool's result brought as an embedded resource, or as a link to one."""
+
+    __slots__ = ()

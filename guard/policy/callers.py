@@ -33,38 +33,38 @@ def read_people(entries: Mapping[str, Item], problems: Problems) -> dict[str, Se
     return found
 
 
-def warn_callers(
-    entries: Mapping[str, Item],
-    tools: Mapping[str, Tool],
-    book: RuleBook,
-    unlisted: frozenset[str],
-    spot: Item,
-    problems: Problems,
+def warn_whole(
+    entries: Mapping[str, Item], tools: Mapping[str, Tool], unlisted: frozenset[str], spot: Item, problems: Problems
 ) -> None:
-    """What is allowed but probably not meant. `spot` is the folder's first file."""
+    """What is lacking as a whole. `spot` is the folder's first file."""
     warn_unseen(entries, tools, problems)
-    rules = list(book.rules)
     if not entries:
         problems.warn(spot, "the policy names no tool, so every call is refused", "write tools: {name: …}", code="no-tools")
     for name in sorted(unlisted):
         problems.warn(
             spot, f"the registered tool {name} has no entry: every call of it is refused", "write one", code="tool-unlisted"
         )
+
+
+def warn_callers(entries: Mapping[str, Item], tools: Mapping[str, Tool], book: RuleBook, problems: Problems) -> None:
+    """What is allowed but probably not meant."""
+    rules = list(book.rules)
     allows = [rule for rule in rules if rule.act == "call" and rule.eft == "allow"]
-    prefixes = [rule for rule in allows if rule.obj.endswith("*")]
+    named = book.naming.tools((rule.obj for rule in allows), tools)
     by_tool: dict[str, list[str]] = {}
     for rule in allows:
-        by_tool.setdefault(rule.obj, []).append(rule.sub)
+        for name in named[rule.obj]:
+            by_tool.setdefault(name, []).append(rule.sub)
     for name in tools:
-        callers = [rule.sub for rule in prefixes if rule.covers(name)] + by_tool.get(name, [])
+        callers = by_tool.get(name, [])
         if not callers:
             problems.warn(entries[name], f"nobody may call {name}", "write allow: [role]", code="tool-nobody")
         if "*" in callers:
             problems.warn(entries[name], f"everybody may call {name}", "name the roles", code="tool-everybody")
-    _warn_silent(book, problems)
+    warn_silent(book, problems)
 
 
-def _warn_silent(book: RuleBook, problems: Problems) -> None:
+def warn_silent(book: RuleBook, problems: Problems) -> None:
     """Warn about each grant of a role that no rule speaks about and that leads to no other."""
     rules = list(book.rules)
     subjects = {rule.sub for rule in rules} | {grant.sub for grant in book.grants}

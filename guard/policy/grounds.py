@@ -95,15 +95,22 @@ class Context:
 
 def grounds(item: Item, context: Context) -> tuple[Ground, ...]:
     """`ground:` of one tool."""
-    found = []
-    for spelled, below in language.entries(item, "ground", context.problems).items():
-        argument = context.argument(spelled, below)
-        options, shadow = _options(below, context.problems)
-        sources = [_source(option, context, shadow_allowed=option is below) for option in options]
-        good = tuple(source for source in sources if source is not None)
-        if argument is not None and good:
-            found.append(Ground(argument=argument, sources=good, shadow=shadow))
+    found: list[Ground] = []
+    for spelled, first in language.entries(item, "ground", context.problems).items():
+        for below in (first, *first.also):
+            one = _ground(spelled, below, context)
+            found += [] if one is None else [one]
     return tuple(found)
+
+
+def _ground(spelled: str, below: Item, context: Context) -> Ground | None:
+    argument = context.argument(spelled, below)
+    options, shadow = _options(below, context.problems)
+    sources = [_source(option, context, shadow_allowed=option is below) for option in options]
+    good = tuple(source for source in sources if source is not None)
+    return (
+        None if argument is None or not good else Ground(argument=argument, sources=good, shadow=shadow, vouches=not below.added)
+    )
 
 
 def _options(item: Item, problems: Problems) -> tuple[list[Item], bool]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from guard.core.paths import ANY, Path
+from guard.core.paths import ANY, DEEP, Path
 from guard.core.rules import Source, Tool
 from guard.core.values import JsonObject
 from guard.policy.fields import gap
@@ -15,6 +15,7 @@ from guard.policy.identities import is_identity, owner
 from guard.policy.problems import Problems
 from guard.policy.source import Item
 
+_UNUSABLE = frozenset({"drop", "mask", "hash"})
 _SAYS_NOTHING = frozenset({"default", "description", "title", "examples"})
 
 
@@ -42,17 +43,21 @@ def warn_untyped(tool: Tool, signature: JsonObject, item: Item, problems: Proble
 
 
 def warn_unseen(entries: Mapping[str, Item], tools: Mapping[str, Tool], problems: Problems) -> None:
-    """Warn about each grounded value that cannot be there, or that the model cannot repeat because `keep` hides the field it comes from."""
+    """Warn about each grounded value that the model cannot repeat, because the rules of the tool that it comes from hide it."""
     for name, tool in tools.items():
         bound = {binding.field for binding in tool.bindings}
         for ground in tool.grounds:
             for source in ground.sources if ground.argument.steps[0] not in bound else ():
-                if source.path is not None and _is_lacking(source.path, tools.get(source.tool)):
+                known = tools.get(source.tool)
+                if source.path is not None and _is_lacking(source.path, known):
                     message = f"{source.tool}.{source.path} is grounded, and the schema of that result has no such field"
                     problems.warn(_spot(entries[name], source), message, f"correct the path, or result.schema of {source.tool}")
-                elif source.path is not None and _is_hidden(source.path, tools.get(source.tool)):
-                    message = f"{source.tool}.{source.path} is grounded but not kept, so the model never sees it"
-                    cure = f"add {source.path} to result.keep of {source.tool}"
+                    continue
+                how = _hidden(source.path, known) if source.path is not None and known is not None else ""
+                if how:
+                    message = f"{source.tool}.{source.path} is grounded but {how}, so the model never sees it"
+                    keep = f"add {source.path} to result.keep of {source.tool}"
+                    cure = keep if how == "not kept" else "make it a handle, or leave it to the user's words"
                     problems.warn(_spot(entries[name], source), message, cure)
 
 
@@ -64,12 +69,15 @@ def _is_lacking(path: Path, tool: Tool | None) -> bool:
     return all(gap(shape, steps) is not None for steps in (path.steps, (ANY, *path.steps)))
 
 
-def _is_hidden(path: Path, tool: Tool | None) -> bool:
-    """Whether `keep` of the tool drops the value at `path` and everything in it."""
-    if tool is None or tool.result.keep is None:
-        return False
-    wanted = _steps(path)
-    return not any(all(map(str.__eq__, wanted, _steps(kept))) for kept in tool.result.keep)
+def _hidden(path: Path, tool: Tool) -> str:
+    """How the tool's rules hide the value at `path` and everything in it from everybody; empty where they may show it."""
+    wanted, keep = _steps(path), tool.result.keep
+    for rule in tool.result.rules.hide:
+        if rule.does in _UNUSABLE and _steps(rule.path) == wanted[: len(_steps(rule.path))]:
+            return f"hidden by {rule.does}"
+    if keep is None or any(step.startswith((DEEP, "[")) for kept in keep for step in _steps(kept) if step != ANY):
+        return ""
+    return "" if any(all(map(str.__eq__, wanted, _steps(kept))) for kept in keep) else "not kept"
 
 
 def _steps(path: Path) -> tuple[str, ...]:

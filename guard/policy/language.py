@@ -17,7 +17,7 @@ from guard.policy.problems import Problems, meant, nearest
 from guard.policy.source import Item
 
 KEYS: Mapping[str, tuple[str, ...]] = {
-    "file": ("tools", "limits", "ceilings", "prices", "people"),
+    "file": ("tools", "limits", "ceilings", "prices", "people", "layers"),
     "tool": (
         "kind",
         "description",
@@ -42,6 +42,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "result",
         "http",
         "trust",
+        "handles",
+        "masks",
     ),
     "http": ("method", "url", "query", "headers", "body", "redirects", "hosts", "networks", "max_bytes"),
     "effect": ("probe", "compensate"),
@@ -55,7 +57,22 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "tool_limits": ("calls", "equal", "sum", "at_most", "same", "per", "of", "enforce"),
     "tool_ceilings": ("arguments_bytes", "arguments_depth", "arguments_items"),
     "approval": ("by", "when", "expires", "show"),
-    "result": ("keep", "empty", "max_bytes", "max_tokens", "schema", "units"),
+    "result": (
+        "keep",
+        "drop",
+        "mask",
+        "hash",
+        "handle",
+        "blocks",
+        "roles",
+        "empty",
+        "max_bytes",
+        "max_tokens",
+        "schema",
+        "units",
+    ),
+    "role_result": ("keep", "drop", "mask", "hash", "handle", "blocks", "show"),
+    "blocks": ("text", "structured", "resources", "images"),
     "limits": ("turn", "run", "conversation", "windows"),
     "window": ("calls", "per", "of", "enforce"),
     "count": ("at_most", "enforce"),
@@ -74,6 +91,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     ),
     "price": ("in", "out"),
     "person": ("principal", "tenant", "roles", "attributes"),
+    "layers": ("closed",),
 }
 """Every mapping with fixed keys. `schema`, `where`, `when`, `bind`, `ground`, `resource`, `prices` and `people` have free keys."""
 

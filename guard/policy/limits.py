@@ -24,13 +24,13 @@ def tool_limits(item: Item | None, context: Context) -> ToolLimits:
         return ToolLimits()
     counts: dict[str, int] = {}
     sums: list[SumLimit] = []
-    found: list[WindowLimit] = []
+    found: list[tuple[Item, WindowLimit]] = []
     for one in language.sequence(item, context.problems, "limits"):
         fields = language.mapping(one, "tool_limits", context.problems)
         shadow = language.shadow(fields, context.problems)
         seconds = window(fields, context)
         if seconds is not None:
-            found += windows(one, fields, seconds, context)
+            found += [(one, each) for each in windows(one, fields, seconds, context)]
             continue
         check_of(fields, context.problems)
         for key in ("calls", "equal"):
@@ -41,7 +41,7 @@ def tool_limits(item: Item | None, context: Context) -> ToolLimits:
         total = _sum(fields, context)
         sums += [] if total is None else [replace(total, shadow=shadow)]
     check_windows(item, found, context.problems)
-    return ToolLimits(**counts, sums=tuple(sums), windows=tuple(found))
+    return ToolLimits(**counts, sums=tuple(sums), windows=tuple(each for _, each in found))
 
 
 def _sum(fields: dict[str, Item], context: Context) -> SumLimit | None:

@@ -80,7 +80,7 @@ def _plain(one: Pin) -> dict[str, Json]:
 
 def read_pins(files: Sequence[File], problems: Problems) -> dict[str, dict[str, Pin]] | None:
     """The pins of each server; None when there is no such file. One that cannot be read is a mistake and not an absence."""
-    file = next((one for one in files if one.name == PINS), None)
+    file = next((one for one in files if one.base == PINS), None)
     if file is None:
         return None
     text = text_of(file, problems)
@@ -89,9 +89,9 @@ def read_pins(files: Sequence[File], problems: Problems) -> dict[str, dict[str, 
     try:
         return _servers(json.loads(text, object_pairs_hook=_once))
     except json.JSONDecodeError as failure:
-        problems.error(Item(PINS, failure.lineno), f"not JSON: {failure.msg}", _BROKEN, code="pins-broken")
+        problems.error(Item(file.name, failure.lineno), f"not JSON: {failure.msg}", _BROKEN, code="pins-broken")
     except (ValueError, RecursionError) as failure:
-        problems.error(Item(PINS, 1), f"not a file of pins: {failure}", _BROKEN, code="pins-broken")
+        problems.error(Item(file.name, 1), f"not a file of pins: {failure}", _BROKEN, code="pins-broken")
     return {}
 
 
@@ -146,14 +146,15 @@ def check_pins(
     if pinned is None or len(problems.errors) > before:
         return
     own = {name: one for name, one in pinned.get("", {}).items() if name in told or name not in entries}
-    lines = next(file.data for file in files if file.name == PINS).decode("utf-8", "replace").splitlines()
+    file = next(file for file in files if file.base == PINS)
+    lines = file.data.decode("utf-8", "replace").splitlines()
     for drift in compare(own, definitions({name: tool for name, tool in tools.items() if name in told})):
         if drift.kind == "changed":
             problems.error(entries[drift.name], f"{drift.name}: {_changes(drift)} since it was pinned", _CURE, code="pin-changed")
         elif drift.kind == "new":
             problems.warn(entries[drift.name], f"{drift.name} is not pinned: nobody has reviewed it", _CURE, code="pin-new")
         else:
-            spot = Item(PINS, _line(lines, drift.name))
+            spot = Item(file.name, _line(lines, drift.name))
             message = f"{drift.name} is pinned, and no tool of this policy is called so"
             problems.warn(spot, message, "guard check --pin leaves it out", code="pin-gone")
 

@@ -5,7 +5,7 @@ Comes after problems; before load.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from guard.policy.problems import Problems, meant, squash
 from guard.policy.source import Item
@@ -13,9 +13,12 @@ from guard.policy.tools import Declared
 
 
 def match(
-    entries: Mapping[str, Item], declared: Sequence[Declared] | None, problems: Problems
+    entries: Mapping[str, Item], declared: Sequence[Declared] | None, problems: Problems, spared: Collection[str] = ()
 ) -> tuple[dict[str, str], frozenset[str]]:
-    """The registered name of each policy tool, and the registered names that no entry speaks about."""
+    """The registered name of each policy tool, and the registered names that no entry speaks about.
+
+    Tools in `spared` need not be registered.
+    """
     if declared is None:
         return {name: name for name, item in entries.items() if "http" not in item.fields}, frozenset()
     registered = {tool.name: None for tool in declared}
@@ -23,7 +26,8 @@ def match(
     for name in sorted(sent & registered.keys()):
         problems.error(entries[name].fields["http"], f"{name} is a function of the program too", "keep one of both")
     entries = {name: item for name, item in entries.items() if name not in sent}
-    names = {name: found for name, item in entries.items() if (found := _registered(name, item, entries, registered, problems))}
+    wanted = {name: item for name, item in entries.items() if name not in spared or any(map(_alike(name), registered))}
+    names = {name: found for name, item in wanted.items() if (found := _registered(name, item, entries, registered, problems))}
     meaning: dict[str, list[str]] = {}
     for name, found in names.items():
         meaning.setdefault(found, []).append(name)
@@ -31,6 +35,10 @@ def match(
         if len(twice) > 1:
             problems.error(entries[twice[1]], f"{' and '.join(twice)} both mean the registered tool {found}", "keep one")
     return names, frozenset(registered) - set(names.values())
+
+
+def _alike(name: str) -> Callable[[str], bool]:
+    return lambda other: squash(other) == squash(name)
 
 
 def _registered(

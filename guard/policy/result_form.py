@@ -1,18 +1,18 @@
-"""Results: `result:` of one tool, compiled: which fields go back, how large it may be, which form it must have, in which units it counts.
+"""Result form: which form a tool's results must have, in which units they count, how much room they have.
 
 A schema stands inline, or in a file of the folder whose name ends in `.schema.json`: such a file counts in the policy's version like any
-other. Comes after schemas, fields and ceilings; before tools.
+other. Comes after schemas and fields; before results and limits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from guard.core.paths import ANY, Path
-from guard.core.rules import Ceilings, ResultRule, Room
 from guard.core.values import Json
+from guard.core.views import Room
 from guard.policy import language
-from guard.policy.ceilings import bounded
 from guard.policy.fields import gap
 from guard.policy.keywords import exact_copy
 from guard.policy.problems import Problems, nearest
@@ -24,26 +24,20 @@ ROOM = ("result_bytes", "result_tokens")
 """Keys of a turn and of a conversation that bound how much of all results goes back."""
 
 
-def result_rule(item: Item | None, ceilings: Ceilings, shapes: Mapping[str, Item], problems: Problems) -> ResultRule:
-    """The rule for what a tool returns. `shapes` are the schema files of the folder by name."""
-    if item is None:
-        return ResultRule(max_bytes=ceilings.result_bytes)
-    fields = language.mapping(item, "result", problems)
-    size = bounded(fields.get("max_bytes"), "result_bytes", problems, "max_bytes")
+def form(
+    fields: Mapping[str, Item], keep: tuple[Path, ...] | None, shapes: Mapping[str, Item], problems: Problems
+) -> dict[str, Any]:
+    """The fields of a `ResultRule` that are about the form of results, their units and their tokens."""
     tokens = language.whole(fields.get("max_tokens"), problems, "max_tokens")
     if tokens == 0:
         problems.error(fields["max_tokens"], "max_tokens: 0 withholds every result", "write a number from 1 up, or leave it out")
-    keep = _keep(fields["keep"], problems) if "keep" in fields else None
     schema = _schema(fields["schema"], shapes, problems) if "schema" in fields else None
-    return ResultRule(
-        keep=keep,
-        empty=language.text(fields.get("empty"), problems, "empty") or None,
-        max_bytes=int(size or ceilings.result_bytes),
-        max_tokens=tokens,
-        shape=None if schema is None else schema.source,
-        fits=None if schema is None else _judge(schema),
-        units=_units(fields["units"], keep, schema, problems) if "units" in fields else (),
-    )
+    return {
+        "max_tokens": tokens,
+        "shape": None if schema is None else schema.source,
+        "fits": None if schema is None else _judge(schema),
+        "units": _units(fields["units"], keep, schema, problems) if "units" in fields else (),
+    }
 
 
 def room(fields: Mapping[str, Item], what: str, problems: Problems) -> Room:
@@ -53,12 +47,6 @@ def room(fields: Mapping[str, Item], what: str, problems: Problems) -> Room:
         if value == 0:
             problems.error(fields[key], f"{what}.{key}: 0 withholds every result", "write a number from 1 up, or leave it out")
     return Room(bytes=found[ROOM[0]], tokens=found[ROOM[1]])
-
-
-def _keep(item: Item, problems: Problems) -> tuple[Path, ...]:
-    spots = language.sequence(item, problems, "keep")
-    paths = [language.path(name, "result", spot, problems) for spot in spots if (name := language.text(spot, problems, "keep"))]
-    return tuple(path for path in paths if path is not None)
 
 
 # -- the form ----------------------------------------------------------------------------------------------------------

@@ -10,11 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from guard.policy.engine.checks import check_rule
-from guard.policy.engine.closure import MAX_CHAIN, tangles
+from guard.policy.engine.closure import MAX_CHAIN, Closure, tangles
 from guard.policy.engine.functions import NAMES, table
+from guard.policy.naming import Naming
+from guard.policy.on_trial import no_trial
 from guard.policy.problems import Problems, is_invisible, is_line_break, meant
 from guard.policy.rule_shape import Shape, shape_of
-from guard.policy.source import File, Item, text_of
+from guard.policy.source import File, Item, is_trial, text_of
 
 ACTS = ("call", "approve")
 EFFECTS = ("allow", "deny")
@@ -47,10 +49,6 @@ class Rule:
         """The columns as Casbin wants them."""
         return (self.sub, self.dom, self.obj, self.act, self.eft)
 
-    def covers(self, tool: str) -> bool:
-        """Whether the rule speaks about this tool."""
-        return tool.startswith(self.obj[:-1]) if self.obj.endswith(ANY) else tool == self.obj
-
 
 @dataclass(frozen=True, slots=True)
 class Grant:
@@ -68,13 +66,20 @@ class Grant:
 class RuleBook:
     """What the CSV files say, each rule with its place. `roles` are the names that a line calls a role outright (`role:x`).
 
-    `groups` are the lines of further role definitions of a user's own model (`g2`), by their names.
+    `groups` are the lines of further role definitions of a user's own model (`g2`), by their names. `trial` are denials that refuse nothing yet,
+    `naming` is how the model compares a rule's object with a tool.
     """
 
     rules: dict[Rule, Item] = field(default_factory=dict)
     grants: dict[Grant, Item] = field(default_factory=dict)
     roles: set[str] = field(default_factory=set)
     groups: dict[str, dict[Grant, Item]] = field(default_factory=dict)
+    trial: dict[Rule, Item] = field(default_factory=dict)
+    naming: Naming = field(default_factory=lambda: Naming(None, {}))
+
+    def covers(self, rule: Rule, tool: str) -> bool:
+        """Whether the rule speaks about this tool, as the folder's model compares them."""
+        return self.naming.names(rule.obj, tool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,7 @@ class _Reader:
     tools: frozenset[str]
     book: RuleBook
     problems: Problems
+    narrowest: bool = True  # False: of several layers a wider one, which may speak about tools that only others have
 
     def columns(self, kind: str) -> int | None:
         """How many columns a line of this type has; None for an unknown type."""
@@ -99,13 +105,15 @@ class _Reader:
         return ", ".join((kind, *(model.columns if kind == "p" else ("name", "role", "tenant")[: model.roles.get(kind, 3)])))
 
 
-def read_rules(files: Iterable[File], tools: frozenset[str], problems: Problems, shape: Shape | None = None) -> RuleBook:
+def read_rules(
+    files: Iterable[File], tools: frozenset[str], problems: Problems, shape: Shape | None = None, *, narrowest: bool = True
+) -> RuleBook:
     """Every rule of the CSV files, for the shipped model or another. Lines that are wrong are reported and left out; the load fails then."""
     known = shape or shape_of([], problems)
     book = RuleBook()
     if known is None:
         return book
-    reader = _Reader(known, tools, book, problems)
+    reader = _Reader(known, tools, book, problems, narrowest)
     for file in files:
         for number, line in enumerate((text_of(file, problems) or "").split("\n"), start=1):
             spot = Item(file.name, number)
@@ -113,8 +121,12 @@ def read_rules(files: Iterable[File], tools: frozenset[str], problems: Problems,
             if cells:
                 _add(cells, spot, reader)
     for grants in (book.grants, *book.groups.values()):
-        _tangled(grants, problems)
-    return book
+        check_graph(grants, problems)
+    for rule in book.trial.keys() & book.rules.keys():
+        cure = f"take out one of both: the line in force stands at {book.rules[rule].file}:{book.rules[rule].line}"
+        problems.warn(book.trial[rule], "the denial on trial is in force already", cure, code="trial-in-force")
+    groups = {name: Closure((one.sub, one.role, one.dom) for one in found) for name, found in book.groups.items()}
+    return replace(book, naming=Naming(known, groups))
 
 
 def _add(cells: list[str], spot: Item, reader: _Reader) -> None:
@@ -123,16 +135,33 @@ def _add(cells: list[str], spot: Item, reader: _Reader) -> None:
     book, problems = reader.book, reader.problems
     target: dict[Rule, Item] | dict[Grant, Item]
     found: Rule | Grant | None
+    tried = is_trial(spot.file)
     if kind == "p":
-        target, found = book.rules, _rule(fields, spot, reader)
+        target, found = book.trial if tried else book.rules, _rule(fields, spot, reader)
     else:
         target = book.grants if kind == "g" else book.groups.setdefault(kind, {})
         found = _grant(kind, fields, spot, reader)
+    if tried and not _may_be_tried(found, spot, reader):
+        return
     if found in target:
         first = target[found]  # type: ignore[index]  # each table is asked for its own kind
         problems.warn(spot, "the rule is written twice", f"the first stands at {first.file}:{first.line}")
     elif found is not None:
         target[found] = spot  # type: ignore[index]  # as above
+
+
+def _may_be_tried(found: Rule | Grant | None, spot: Item, reader: _Reader) -> bool:
+    """Whether a line of `shadow.csv` is a denial of calling, and the model one under which it can be left out."""
+    why = no_trial(reader.shape.model)
+    if isinstance(found, Grant):
+        why = "roles cannot be on trial"
+    elif found is not None and found.eft != "deny":
+        why = why or "denials alone can be on trial, and this line allows"
+    elif found is not None and found.act != "call":
+        why = why or "who may approve cannot be on trial"
+    if why:
+        reader.problems.error(spot, why, "write the line in another CSV file: there it is in force")
+    return not why
 
 
 def _grant(kind: str, fields: list[str], spot: Item, reader: _Reader) -> Grant:
@@ -240,20 +269,24 @@ def _known_tools(rule: Rule, spot: Item, reader: _Reader) -> None:
     patterns = uses.of("obj") & (set(NAMES) - {"keyMatch"})
     if patterns:
         functions = table()
-        if not any(functions[name](tool, rule.obj) for name in patterns for tool in reader.tools):
+        if reader.narrowest and not any(functions[name](tool, rule.obj) for name in patterns for tool in reader.tools):
             problems.error(spot, f"no tool of this policy is matched by {rule.obj}", meant(rule.obj, reader.tools))
     elif uses.of("obj") <= {"equal", "keyMatch"}:
-        _known_tool(rule, spot, reader.tools, problems)
+        _known_tool(rule, spot, reader)
 
 
-def _known_tool(rule: Rule, spot: Item, tools: frozenset[str], problems: Problems) -> None:
+def _known_tool(rule: Rule, spot: Item, reader: _Reader) -> None:
+    tools, problems = reader.tools, reader.problems
     if ANY in rule.obj[:-1]:
         problems.error(spot, f"{rule.obj}: * may only stand at the end", "write a prefix and *")
-    elif rule.obj not in tools and not any(rule.covers(tool) for tool in tools):
-        problems.error(spot, f"no tool of this policy is called {rule.obj}", meant(rule.obj.rstrip(ANY), tools))
+    elif rule.obj not in tools and not any(tool.startswith(rule.obj[:-1]) for tool in tools if rule.obj.endswith(ANY)):
+        tell = problems.error if reader.narrowest else problems.warn
+        if reader.narrowest or ANY not in rule.obj:
+            tell(spot, f"no tool of this policy is called {rule.obj}", meant(rule.obj.rstrip(ANY), tools))
 
 
-def _tangled(grants: Mapping[Grant, Item], problems: Problems) -> None:
+def check_graph(grants: Mapping[Grant, Item], problems: Problems) -> None:
+    """Report circles of roles and chains that are too long."""
     for grant, spot in grants.items():
         if ANY in grant.sub + grant.role:
             problems.error(spot, "* cannot be a person or a role in a g line", "write the name")

@@ -44,15 +44,21 @@ def shipped() -> str:
 
 def model_text(files: Sequence[File], problems: Problems) -> str:
     """The text of the folder's own model.conf, or of the shipped one."""
-    file = next((one for one in files if one.name == "model.conf"), None)
+    file = _own(files)
     return shipped() if file is None else text_of(file, problems) or ""
+
+
+def _own(files: Sequence[File]) -> File | None:
+    return next((one for one in files if one.base == "model.conf"), None)
 
 
 def shape_of(files: Sequence[File], problems: Problems) -> Shape | None:
     """The folder's own model.conf, or the shipped one. None when it cannot be used; `problems` says why."""
     before = len(problems.errors)
     text = model_text(files, problems)
-    model = None if len(problems.errors) > before else read_model(text, "model.conf", problems)
+    own = _own(files)
+    name = "model.conf" if own is None else own.name
+    model = None if len(problems.errors) > before else read_model(text, name, problems)
     return None if model is None else shape(model, problems)
 
 

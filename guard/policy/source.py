@@ -33,13 +33,18 @@ _WORDS: dict[str, Json] = {"true": True, "false": False}
 
 @dataclass(slots=True)
 class Item:
-    """One value in a policy file with its place. `fields` of a mapping and `items` of a list are items again."""
+    """One value in a policy file with its place. `fields` of a mapping and `items` of a list are items again.
+
+    Only of layered folders: `added` is what a narrower layer adds to something that a wider one has, `also` what holds besides this value.
+    """
 
     file: str
     line: int | None
     value: Json = None
     fields: dict[str, Item] = field(default_factory=dict)
     items: list[Item] = field(default_factory=list)
+    added: bool = False
+    also: tuple[Item, ...] = ()
 
     def at(self, path: list[str | int]) -> Item:
         """The item at `path`, or the innermost one on the way to it."""
@@ -54,14 +59,19 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file of the folder: its name relative to the folder and its bytes."""
+    """One file of the folder: its name relative to the folder (behind its layer's name, where there are several) and its bytes."""
 
     name: str
     data: bytes
 
+    @property
+    def base(self) -> str:
+        """The name within its folder."""
+        return self.name.rpartition("/")[2]
 
-def read_folder(folder: str | os.PathLike[str], problems: Problems) -> list[File]:
-    """Every policy file, sorted by name. A folder that cannot be read or holds no YAML is a problem."""
+
+def read_folder(folder: str | os.PathLike[str], problems: Problems, *, alone: bool = True) -> list[File]:
+    """Every policy file, sorted by name. A folder that cannot be read, or holds no YAML where it stands `alone`, is a problem."""
     here = Path(folder)
     spot = Item(str(here), None)
     try:
@@ -70,7 +80,7 @@ def read_folder(folder: str | os.PathLike[str], problems: Problems) -> list[File
         problems.error(spot, f"the policy folder cannot be read: {failure.strerror}", "name a folder that holds tools.yaml")
         return []
     names = [entry.name for entry in found if _is_policy(entry.name) and (entry.is_file() or _points_nowhere(entry))]
-    if not any(is_yaml(name) for name in names):
+    if not any(is_yaml(name) for name in names) and (alone or not names):
         problems.error(spot, "the policy folder holds no YAML file", "write tools.yaml in it")
     skipped = [entry.name for entry in found if entry.name not in names and _looks_like_policy(entry.name)]
     if skipped:
@@ -132,6 +142,11 @@ def is_rules(name: str) -> bool:
     return name.lower().endswith(".csv")
 
 
+def is_trial(name: str) -> bool:
+    """Whether a file of this name holds denials on trial: `shadow.csv`, or `shadow-refunds.csv` and the like."""
+    return re.fullmatch(r"(.*/)?shadow([-_.].+)?\.csv", name) is not None
+
+
 def _read(here: Path, names: list[str], problems: Problems) -> Iterator[File]:
     for name in names:
         try:
@@ -163,9 +178,14 @@ def read_yaml(file: File, problems: Problems, *, most: int = MAX_NODES, any_key:
     from ruamel.yaml import YAML  # noqa: PLC0415 - loaded with the first policy, so that importing guard stays cheap
     from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415 - as above
 
+    from guard.policy.plain_yaml import read_plain  # noqa: PLC0415 - it builds the items of this file
+
     text = text_of(file, problems)
     if text is None:
         return None
+    plain = None if any_key else read_plain(text, file.name, most)
+    if plain is not None:
+        return plain
     try:
         node = YAML(typ="safe", pure=True).compose(text)
         return None if node is None else _Builder(file.name, problems, most, any_key=any_key).build(node)
@@ -252,12 +272,13 @@ class _Builder:
         kind = str(node.tag).removeprefix(_TAG)
         text = str(node.value)
         try:
-            item.value = _scalar(kind, text)
+            item.value = scalar(kind, text)
         except (ValueError, KeyError, InvalidOperation):
             self.problems.error(item, f"{text[:40]} is not a value that a policy can hold", "put quotes around a text")
 
 
-def _scalar(kind: str, text: str) -> Json:
+def scalar(kind: str, text: str) -> Json:
+    """The value of a scalar of this kind. Raises ValueError, KeyError or InvalidOperation where a policy cannot hold it."""
     if kind in _TEXTS:
         return text
     if kind == "null":

@@ -25,7 +25,8 @@ from guard.policy.limits import tool_limits
 from guard.policy.placed import behind
 from guard.policy.prepare import preparer
 from guard.policy.problems import Problems, meant
-from guard.policy.result_form import result_rule
+from guard.policy.results import result_rule
+from guard.policy.reveals import mask_places, reveals
 from guard.policy.schemas import Schema, compile_schema
 from guard.policy.source import Item
 
@@ -99,6 +100,7 @@ def _compile(entry: Entry, problems: Problems) -> Tool | None:
     around = Around(name=entry.name, tools=entry.tools, keyed=keyed, probes=entry.probes)
     lived = life(fields, kind, around, problems)
     tool = behind(_assemble(entry, fields, kind, schema, bindings, context, lived), fields, problems)
+    tool = replace(tool, reveals=reveals(fields.get("handles"), context), masks=mask_places(fields.get("masks"), context))
     fill = filled(tool, schema, _own(entry.declared), entry.item, problems)
     if entry.declared is not None or schema.source:  # without a program and a schema nothing is known of the arguments
         check_records(tool, schema, fill, fields.get("resource", entry.item), problems)
@@ -124,8 +126,8 @@ def _assemble(
     context: Context,
     lived: Life,
 ) -> Tool:
-    problems = context.problems
-    description = language.text(fields.get("description"), problems, "description") or _described(entry.declared)
+    problems, bound = context.problems, frozenset(binding.field for binding in bindings)
+    description = _description(entry, fields, problems)
     rules, resolved = argument_rules(fields, context)
     approval, shown = approvals(entry.item, fields, kind, context)
     return Tool(
@@ -134,14 +136,14 @@ def _assemble(
         definition=digest(entry.name, kind, description, canonical(schema.source)),
         description=description,
         schema=schema.source,
-        visible=visible(schema.source, frozenset(binding.field for binding in bindings)),
+        visible=visible(schema.source, bound),
         validate=_validator(schema, entry.declared),
         prepare=_as_given,
         checks=checks(fields.get("checks"), entry.checks, problems),
         bindings=bindings,
         grounds=grounds(fields["ground"], context) if "ground" in fields else (),
         after=prerequisites(fields["after"], context) if "after" in fields else (),
-        resources=_resources(fields["resource"], context) if "resource" in fields else (),
+        resources=_resources(fields.get("resource"), context),
         rules=rules,
         resolves=tuple(dict.fromkeys((*resolved, *shown))),
         limits=tool_limits(fields.get("limits"), context),
@@ -168,8 +170,9 @@ def _own(declared: Declared | None) -> Own:
     return Own(told, declared.silent if declared else frozenset())
 
 
-def _described(declared: Declared | None) -> str:
-    return declared.description if declared else ""
+def _description(entry: Entry, fields: dict[str, Item], problems: Problems) -> str:
+    own = language.text(fields.get("description"), problems, "description")
+    return own or (entry.declared.description if entry.declared else "")
 
 
 def _kind(entry: Entry, fields: dict[str, Item], problems: Problems) -> Kind:
@@ -204,7 +207,7 @@ def _schema(entry: Entry, fields: dict[str, Item], bindings: Sequence[Binding], 
     own = normal(source, signature=written is None and declared is not None)
     bound = [binding.field for binding in bindings if not takes(own, binding.field)]
     for name in bound:
-        if not _has_room(source, declared, name):
+        if not _has_room(source, declared, name) or (own and fields["bind"].at([name]).added):
             cure = "give the function the argument, or leave the field out of bind"
             problems.error(fields["bind"].at([name]), f"{entry.name} cannot take the bound field {name}", cure)
     if written is not None and declared is not None and declared.parameters is not None:
@@ -252,14 +255,16 @@ def _bindings(item: Item | None, problems: Problems) -> tuple[Binding, ...]:
         strict = language.flag(fields.get("strict"), problems, "strict")
         source = language.session_path(fields["from"], problems, f"bind.{name}")
         if source is not None:
-            found.append(Binding(field=name, source=source, strict=strict))
+            found.append(Binding(field=name, source=source, strict=strict, vouches=not below.added))
     return tuple(found)
 
 
 # -- the small keys --------------------------------------------------------------------------------------------------
 
 
-def _resources(item: Item, context: Context) -> tuple[ResourceRule, ...]:
+def _resources(item: Item | None, context: Context) -> tuple[ResourceRule, ...]:
+    if item is None:
+        return ()
     found = [_resource(one, context) for one in language.sequence(item, context.problems, "resource")]
     return tuple(rule for rule in found if rule is not None)
 

@@ -15,7 +15,7 @@ from guard.core.rules import Source, WindowLimit
 from guard.core.values import is_number
 from guard.policy import language
 from guard.policy.grounds import Context, tool_source
-from guard.policy.problems import Problems
+from guard.policy.problems import Problems, nearest
 from guard.policy.source import Item
 
 Of: TypeAlias = Literal["principal", "tenant", "conversation"]
@@ -102,8 +102,18 @@ def _of(item: Item | None, context: Context) -> tuple[Of, tuple[Path, ...]]:
     if len(words) > 1:
         context.problems.error(item, f"of: {' and '.join(words)} at once", "keep the wider one, or write two limits")
     names = [(language.text(spot, context.problems, "of"), spot) for spot in spots if spot.value not in OF]
-    paths = [context.argument(name, spot) for name, spot in names if name]
+    paths = [_argument(name, spot, context) for name, spot in names if name]
     return words[0] if words else "tenant", tuple(path for path in paths if path is not None)
+
+
+def _argument(name: str, spot: Item, context: Context) -> Path | None:
+    """An argument of `of:`; a misspelt word for whose calls count is told as one."""
+    known = context.schema.get("properties", {})
+    near = None if name in known else nearest(name, OF)
+    if near is None:
+        return context.argument(name, spot)
+    context.problems.error(spot, f"of: {name} is no argument, and whose calls count is not written so", f"did you mean {near}?")
+    return None
 
 
 def check_of(fields: dict[str, Item], problems: Problems) -> None:
@@ -139,22 +149,24 @@ def total(
     return None if argument is None or fixed is None else (argument, per, fixed)
 
 
-def check_windows(item: Item, found: Sequence[WindowLimit], problems: Problems) -> None:
-    """Report windows that are written twice, and more than anybody needs."""
-    seen: set[tuple[str, bool]] = set()
-    for one in found:
-        if (one.text, one.shadow) in seen:
+def check_windows(item: Item, found: Sequence[tuple[Item, WindowLimit]], problems: Problems) -> None:
+    """Report windows that are written twice, and more than anybody needs. Layers may each have one: the tighter counts."""
+    seen: set[tuple[str, bool, str]] = set()
+    for spot, one in found:
+        mark = (one.text, one.shadow, spot.file.rpartition("/")[0])
+        if mark in seen:
             problems.error(item, f"{one.text} is written twice", "keep the tighter one")
-        seen.add((one.text, one.shadow))
+        seen.add(mark)
     if len(found) > MOST:
         problems.error(item, f"more than {MOST} limits over windows", "keep those that matter")
 
 
 def whole_windows(item: Item, problems: Problems) -> tuple[WindowLimit, ...]:
     """`limits.windows`: calls of all tools together."""
-    found = [one for spot in language.sequence(item, problems, "windows") if (one := _whole(spot, problems)) is not None]
+    spots = language.sequence(item, problems, "windows")
+    found = [(spot, one) for spot in spots if (one := _whole(spot, problems)) is not None]
     check_windows(item, found, problems)
-    return tuple(found)
+    return tuple(one for _, one in found)
 
 
 def _whole(item: Item, problems: Problems) -> WindowLimit | None:

@@ -17,12 +17,16 @@ from guard.policy.source import File, Item, is_shape, is_yaml, read_folder, read
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A policy folder as it is written: its files, and its YAML documents with their lines."""
+    """A policy folder as it is written: its files, and its YAML documents with their lines.
+
+    Of several folders: `layers` are they, the widest first, and the one document says what they mean together.
+    """
 
     place: str
     files: tuple[File, ...]
     documents: tuple[Item, ...]
     shapes: Mapping[str, Item] = field(default_factory=dict)  # schema files, by name
+    layers: tuple[Written, ...] = ()
 
 
 def read_policy(folder: str | os.PathLike[str], problems: Problems) -> Written:

@@ -141,5 +141,5 @@ def _replaced(text: str, found: list[tuple[int, int, Detector]]) -> str:
     return "".join([*pieces, text[done:]])
 
 
-REDACTOR = Redactor(detect=detect, quiet=quiet)
+REDACTOR = Redactor(detect=detect, quiet=quiet, masks=frozenset(MASKS.values()))
 """All detectors of the table: what the redact room and the audit are given."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from guard.errors import Problem
 from guard.policy import Survey
 from guard.review.alike import facts_alike, names_alike, roles_alike
+from guard.review.ceilings_lint import ceilings_lint
 from guard.review.descriptions import descriptions_alike, descriptions_empty
 from guard.review.fields_lint import identities
 from guard.review.grounds_lint import unreachable
@@ -19,6 +20,7 @@ from guard.review.ranges import ranges
 from guard.review.rules_lint import covered_grants, covered_rules, dead_denies, idle_people
 from guard.review.view import View
 from guard.review.visible import too_many
+from guard.review.windows_lint import windows_lint
 
 RULE_LINTS: tuple[Callable[[View], Iterator[Problem]], ...] = (
     covered_rules,
@@ -30,9 +32,14 @@ RULE_LINTS: tuple[Callable[[View], Iterator[Problem]], ...] = (
 )
 """Lints that know what a rule means: only under the matcher that ships."""
 
+LAYER_LINTS: tuple[Callable[[View], Iterator[Problem]], ...] = (unreachable, too_many)
+"""Those of them that only ask who may call: rules of several layers do not add up."""
+
 LINTS: tuple[Callable[[View], Iterator[Problem]], ...] = (
     ranges,
     limits_lint,
+    windows_lint,
+    ceilings_lint,
     identities,
     names_alike,
     roles_alike,
@@ -45,13 +52,16 @@ LINTS: tuple[Callable[[View], Iterator[Problem]], ...] = (
 def lint(survey: Survey) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
     """Every finding, sorted by place, and what was not looked at, in a line each."""
     view = View(survey)
-    run = LINTS if view.own_model else (*RULE_LINTS, *LINTS)
+    ruled = LAYER_LINTS if survey.layers else RULE_LINTS
+    run = LINTS if view.own_model else (*ruled, *LINTS)
     found = {problem for each in run for problem in each(view)}
     notes = []
     if view.own_model:
         notes.append(
             "model.conf is the folder's own, so rules are not compared with each other and visible tools are not counted"
         )
+    elif survey.layers:
+        notes.append("rules of layers are not compared with each other: each layer must allow a call by its own")
     return tuple(sorted(found, key=place)), tuple(notes)
 
 

@@ -76,6 +76,35 @@ def verify(loaded: Loaded, folder: str | os.PathLike[str] | Sequence[File]) -> l
     return [problem_of(result, one) for result in judge_all(loaded, cases) for one in result.differences]
 
 
+_RANK = {"refuse": 0, "hold": 1, "allow": 2, "replay": 2}
+
+
+def looser(loaded: Loaded, files: Sequence[File]) -> list[Problem]:
+    """Of the cases of a wider layer: each whose call is decided looser than the case says. Narrower layers may decide it more strictly.
+
+    A case says nothing where its history goes otherwise under the narrower layers, or where they leave out a tool that it names.
+    """
+    problems = Problems()
+    cases = read_cases(files, loaded, problems)
+    if problems.errors:
+        return [] if loaded.entries.keys() - loaded.policy.tools.keys() else list(problems.errors)
+    world = World(loaded)
+    return [problem for case in cases for problem in _looser(world.play(case), case)]
+
+
+def _looser(played: Played, case: Case) -> list[Problem]:
+    *history, last = played.steps
+    if any(differences(one) for step in history for one in step.calls):
+        return []
+    found = []
+    for one in last.calls:
+        wanted = one.proposal.wanted.get("expect")
+        if isinstance(wanted, str) and _RANK.get(one.decision, 0) > _RANK.get(wanted, 2):
+            message = f"the case {case.name!r} of a wider layer: {one.decision} where it says {wanted}"
+            found.append(Problem(file=one.proposal.spot.file, line=one.proposal.spot.line, message=message))
+    return found
+
+
 def problem_of(result: Result, one: Difference) -> Problem:
     """A difference as a problem of the folder."""
     return Problem(file=one.spot.file, line=one.spot.line, message=f"the case {result.case.name!r}: {one.text}")

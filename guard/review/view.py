@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
+from guard.core.model import Session
 from guard.core.rules import Tool
 from guard.errors import Problem
 from guard.policy import Survey
@@ -42,6 +43,8 @@ class View:
     @cached_property
     def own_model(self) -> bool:
         """Whether rules may mean something else than under the model that ships."""
+        if self.survey.layers:
+            return any(layer.own_model for layer in self.survey.layers)
         return _lines(model_text(self.survey.files, Problems())) != _lines(model_text((), Problems()))
 
     @cached_property
@@ -60,6 +63,8 @@ class View:
     def may(self, name: str, dom: str) -> frozenset[str]:
         """The tools that a session with this one role (or of this person) may call in the tenant."""
         key = (name, dom)
+        if self.survey.layers and key not in self._may:
+            self._may[key] = self._asked(name, dom)
         if key not in self._may:
             allowed: set[str] = set()
             denied: set[str] = set()
@@ -69,6 +74,14 @@ class View:
                         (allowed if rule.eft == "allow" else denied).update(self.covered(rule.obj))
             self._may[key] = frozenset(allowed - denied)
         return self._may[key]
+
+    def _asked(self, name: str, dom: str) -> frozenset[str]:
+        """What the authorizer says: rules of several layers do not add up."""
+        policy, person = self.survey.policy, name.startswith(PERSON)
+        roles = () if person or name == ANY else (name,)
+        session = Session(principal=name.removeprefix(PERSON) if person else NOWHERE, roles=roles, tenant=dom)
+        judge = None if policy is None else policy.authorizer
+        return frozenset(tool for tool in self._names if judge is not None and judge.decide(session, tool, "call").allowed)
 
     def covered(self, obj: str) -> Iterator[str]:
         """The tools that a rule's object names."""

@@ -23,12 +23,13 @@ from guard.core.budget import USED_UP, spent_by
 from guard.core.model import Approval, CallKey, ConversationRef, Outcome, Refusal, Session, ToolCall, Usage
 from guard.core.pipeline import Walked, guard_turn
 from guard.core.reasons import Reason
-from guard.core.rules import Room
 from guard.core.telling import told
 from guard.core.values import JsonObject, canonical, digest
+from guard.core.views import Room
 from guard.errors import ConversationError, GuardError, StoreError
 from guard.runner.compensation import offering
 from guard.runner.hands import Consult
+from guard.runner.report import idle
 from guard.runner.trim import trimmed
 from guard.runner.turn import Turn
 from guard.wires import Reply, Wire
@@ -178,7 +179,8 @@ class Chat:
         if any(outcome.status == "unknown" for outcome in walked.outcomes):
             with suppress(StoreError):  # offered later: the next settle or resume tries again
                 offered = yield from offering(self)
-        pending = yield from self._pending((*walked.outcomes, *offered))
+        pending = yield from self._pending((*walked.outcomes, *offered), walked.asked)
+        idle(walked.idle, self.in_force.hands.told)
         suspended = self._held == "suspend" and any(outcome.status == "held" for outcome in walked.outcomes)
         messages = [] if suspended else wire.results(read, walked.outcomes)
         return Turn(
@@ -187,6 +189,7 @@ class Chat:
             stop="held" if suspended else "limit" if walked.limited else None,
             pending=pending,
             outcomes=walked.outcomes,
+            warnings=walked.idle,
         )
 
     def _walk(self, opening: p.OpenTurn, read: Reply) -> p.Flow[Walked]:
@@ -196,12 +199,14 @@ class Chat:
         except ConversationError:
             return not_yours(opening, self.guard.redactor)
 
-    def _pending(self, outcomes: Sequence[Outcome]) -> p.Flow[tuple[Approval, ...]]:
+    def _pending(self, outcomes: Sequence[Outcome], asked: tuple[Approval, ...]) -> p.Flow[tuple[Approval, ...]]:
+        """The approvals that held calls wait for: those that this walk asked for, and what the store has of the others."""
+        known = {approval.id: approval for approval in asked}
         wanted = [outcome.approval for outcome in outcomes if outcome.status == "held" and outcome.approval]
         found: list[Approval] = []
         with suppress(StoreError):  # the calls have run: their results go back even if nothing more can be looked up
             for approval_id in dict.fromkeys(wanted):
-                approval = yield from p.ask(Consult(question=partial(_approval, approval_id)))
+                approval = known.get(approval_id) or (yield from p.ask(Consult(question=partial(_approval, approval_id))))
                 found += [approval] if approval is not None else []
         return tuple(found)
 

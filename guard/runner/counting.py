@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from guard.core.budget import approximate
 from guard.errors import GuardError
 
 
-def counting(given: Callable[[str], int] | str) -> Callable[[str], int]:
-    """The function. Raises GuardError where nothing can be counted with it."""
+def counting(given: Callable[[str], int] | str | None) -> Callable[[str], int]:
+    """The function; the estimate where nothing is given. Raises GuardError where nothing can be counted with it."""
+    if given is None:
+        return approximate
     if isinstance(given, str):
         return _encoding(given)
     if not callable(given):

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from guard.core.budget import PICTURE_TOKENS, Count, counted, is_notice, narrowed
 from guard.core.cutting import CUT, cut, level, parsed, shortened, size
-from guard.core.paths import Path
-from guard.core.redact import keep
-from guard.core.rules import Room, Source, Tool
+from guard.core.paths import ANY, Path
+from guard.core.rules import Source, Tool
 from guard.core.untrusted import opened
 from guard.core.values import Json, JsonObject, encode, quote
+from guard.core.views import Room
 from guard.wires import Wire
 from guard.wires.trim import Place, Trimmer, trimmer
 
@@ -166,7 +166,7 @@ def _reduced(text: str, needed: Sequence[Path]) -> str:
     if value is None:
         return shortened(text, 0)
     short = cut(value, 0)
-    kept = keep(_without_note(value), needed) if needed else None
+    kept = _kept(_without_note(value), needed) if needed else None
     if not kept:
         return encode(short)
     if isinstance(kept, list):
@@ -176,6 +176,26 @@ def _reduced(text: str, needed: Sequence[Path]) -> str:
 
 
 _FIELDS = "an older result: only the fields that later calls need are shown"
+
+
+def _kept(value: Json, paths: Sequence[Path]) -> Json:
+    """Only what the paths name. A list of records keeps the fields of each."""
+    steps = [path.steps for path in paths]
+    if isinstance(value, list) and not any(one[0] == ANY for one in steps):
+        return [found for item in value if (found := _only(item, steps))]
+    return _only(value, steps)
+
+
+def _only(value: Json, steps: Sequence[tuple[str, ...]]) -> Json:
+    if () in steps:
+        return value
+    if isinstance(value, list):
+        below = [one[1:] for one in steps if one[0] == ANY]
+        return [_only(item, below) for item in value] if below else []
+    if not isinstance(value, dict):
+        return None
+    named = {name: [one[1:] for one in steps if one[0] == name] for name in value}
+    return {name: _only(value[name], below) for name, below in named.items() if below}
 
 
 def _without_note(value: Json) -> Json:
@@ -214,5 +234,5 @@ def _read_by(tool: Tool) -> Iterator[tuple[str, Path]]:
 def _around(path: Path, name: str) -> Iterator[Path]:
     """The field of this name in every object on the way to a path."""
     for index, step in enumerate(path.steps):
-        if step != "[*]":
+        if step != ANY:
             yield Path(path.root, (*path.steps[:index], name))

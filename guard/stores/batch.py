@@ -1,14 +1,16 @@
 """Batches: group commit. Works that wait together become one transaction with one commit, each of them whole or absent.
 
-The first work is the transaction itself; each further one runs in a savepoint, so that one that fails takes nothing of the others with it.
-Callers are told only when the commit is on the disk; where the commit fails, all of them are. Runs in the writer's thread. Comes after `job` and
-`pen`, before `writer`.
+At first nothing parts the works: a savepoint for each would cost as much as some of them. One that fails before it wrote anything takes nothing
+of the others with it. Where one fails after that, the transaction is undone and the others are done again, now each in a savepoint; so a work
+may be done more than once, and only the last time counts. Callers are told only when the commit is on the disk; where the commit fails, all of
+them are. Runs in the writer's thread. Comes after `job` and `pen`, before `writer`.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, Final
 
 from guard.errors import StoreError
@@ -21,39 +23,75 @@ LIMIT: Final = 64
 """Works in one batch at most: the first one waits for the last."""
 
 
+class _UndoneError(Exception):
+    """A work failed that had written something: everything since the beginning has to be done again."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
+
+
+class _Batch:
+    """The jobs of one transaction: those that are whole so far, and those that failed, which are told once it has ended."""
+
+    def __init__(self, pen: Pen) -> None:
+        self._pen = pen
+        self.done: list[Job[Any]] = []
+        self.failed: list[tuple[Job[Any], BaseException]] = []
+
+    def transact(self, jobs: Iterator[Job[Any]], do: Callable[[Connection, Job[Any]], None]) -> None:
+        """Do the jobs and commit. Raises what ends all of them, and _UndoneError."""
+        first = next(jobs, None)
+        if first is None:
+            return
+        self.done = [first]
+        try:
+            connection = self._pen.begin()
+        except BaseException:
+            self.done.extend(jobs)  # all who wait hear of it now, not one after the other after as long a wait
+            raise
+        self._one(connection, first, do)
+        for job in jobs:
+            self.done.append(job)
+            self._one(connection, job, do)
+        if self.done:
+            self._pen.commit(len(self.done))
+        else:
+            self._pen.undo()
+
+    def _one(self, connection: Connection, job: Job[Any], do: Callable[[Connection, Job[Any]], None]) -> None:
+        try:
+            do(connection, job)
+        except BaseException as error:  # it belongs to whoever wanted the work
+            if not connection.in_transaction:
+                raise  # SQLite undid all of it
+            self.done.remove(job)
+            undone = isinstance(error, _UndoneError)
+            self.failed.append((job, error.error if isinstance(error, _UndoneError) else error))
+            if undone:
+                raise
+
+    def tell(self) -> None:
+        """Wake the callers."""
+        for job in self.done:
+            job.end()
+        for job, error in self.failed:
+            job.end(_told(error))
+
+
 def run_batch(pen: Pen, queue: deque[Job[Any]]) -> None:
     """Do what is queued, and what is added meanwhile, as one transaction; then tell the callers."""
-    jobs = _begun(queue)
-    first = next(jobs, None)
-    if first is None:
-        return
+    jobs, batch = _begun(queue), _Batch(pen)
     try:
-        connection = pen.begin()
-    except BaseException as error:  # noqa: BLE001 - all who wait hear of it now, not one after the other after as long a wait
-        pen.undo()
-        _fail([first, *jobs], error)
-        return
-    try:
-        first.answer = first.work(connection)
-    except BaseException as error:  # noqa: BLE001 - it belongs to whoever wanted the work
-        pen.undo()
-        first.end(_told(error))
-        return
-    _others(pen, connection, [first], jobs)
-
-
-def _others(pen: Pen, connection: Connection, done: list[Job[Any]], jobs: Iterator[Job[Any]]) -> None:
-    """The further works and the commit. `done` are begun, and whole so far."""
-    try:
-        for job in jobs:
-            _add(connection, job, done)
-        pen.commit(len(done))
+        try:
+            batch.transact(jobs, _plain)
+        except _UndoneError:
+            pen.undo()
+            batch.transact(chain(batch.done, jobs), _parted)
     except BaseException as error:  # noqa: BLE001 - the thread must go on, and every caller must hear of it
         pen.undo()
-        _fail(done, error)
-    else:
-        for job in done:
-            job.end()
+        _fail(batch.done, error)
+    batch.tell()
 
 
 def _begun(queue: deque[Job[Any]]) -> Iterator[Job[Any]]:
@@ -66,18 +104,27 @@ def _begun(queue: deque[Job[Any]]) -> Iterator[Job[Any]]:
             yield job
 
 
-def _add(connection: Connection, job: Job[Any], done: list[Job[Any]]) -> None:
-    """One further work. Raises what ends the whole batch."""
-    done.append(job)
+def _plain(connection: Connection, job: Job[Any]) -> None:
+    """One work. Raises _UndoneError where it failed and something had come of it."""
+    before = connection.total_changes
+    try:
+        job.answer = job.work(connection)
+    except BaseException as error:
+        connection.known.clear()
+        if connection.in_transaction and connection.total_changes != before:
+            raise _UndoneError(error) from None
+        raise
+
+
+def _parted(connection: Connection, job: Job[Any]) -> None:
+    """One work in a savepoint."""
     connection.execute("SAVEPOINT work")
     try:
         job.answer = job.work(connection)
-    except BaseException as error:  # noqa: BLE001 - as above
+    except BaseException as error:
         _back(connection, error)
-        done.pop()
-        job.end(_told(error))
-    else:
-        connection.execute("RELEASE work")
+        raise
+    connection.execute("RELEASE work")
 
 
 def _back(connection: Connection, error: BaseException) -> None:

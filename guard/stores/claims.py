@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from guard.core.model import Approval, CallKey
-from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Record, Replay, Won
+from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Record, Replay, Vaulted, Won
 from guard.core.reasons import Reason
+from guard.stores import vault
 from guard.stores.approvals import LIVE, ask, look
 from guard.stores.budgets import release
 from guard.stores.executors import me
@@ -30,8 +31,8 @@ _NEVER_RAN = frozenset({Reason.INTERRUPTED, Reason.STORE_UNAVAILABLE, Reason.INT
 _RELEASING = frozenset({"refused", "failed"})
 
 
-def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event]) -> CallRow | None:
-    """Write rows and events; the first row as it stands then, where it says how a taken call ended and the ledger knows better.
+def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event], handles: Sequence[Vaulted] = ()) -> CallRow | None:
+    """Write rows, events and what went back as handles; the first row as it stands then, where it says how a taken call ended and the ledger knows better.
 
     See Record and Finish.
     """
@@ -39,6 +40,8 @@ def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event]) -> 
     owned(tables, [row.key.ref for row in rows])
     for event in events:
         tables.append(event)
+    if handles and rows:
+        vault.keep(tables, handles, rows[0].key.ref)
     better: CallRow | None = None
     for row in rows:
         standing = _put(tables, row)
@@ -46,13 +49,20 @@ def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event]) -> 
     return better
 
 
-def hold(tables: Tables, command: Record) -> tuple[Approval | None, ...] | None:
-    """Open what a person is asked and write the decisions, in one transaction; or the approvals as they stand. See Record."""
+class AnsweredError(Exception):
+    """A question was answered by something else meanwhile: nothing is written, and the decisions have to be made again. Never leaves the stores."""
+
+    def __init__(self, found: tuple[Approval | None, ...]) -> None:
+        super().__init__()
+        self.found = found
+
+
+def hold(tables: Tables, command: Record) -> None:
+    """Open what a person is asked and write the decisions, in one transaction. Raises AnsweredError, and then no question stays open. See Record."""
     found = tuple(ask(tables, asked) for asked in command.asks)
     if any(one is not asked.proposal for one, asked in zip(found, command.asks, strict=True)):
-        return found
+        raise AnsweredError(found)
     record(tables, command.rows, command.events)
-    return None
 
 
 def told(tables: Tables, keys: Mapping[CallKey, str], events: Sequence[Event]) -> None:
@@ -140,6 +150,8 @@ def claim(tables: Tables, command: Claim) -> ClaimAnswer:
     row = command.row
     home, place = own(tables, row.key.ref), (row.key.turn, row.key.position)
     known = _same_key(tables, home, place, row) or _same_content(tables, home, row)
+    if isinstance(known, InDoubt) and _is_this(known.row, row):
+        return Won(at=known.row.at, attempt=known.row.attempt, idem=known.row.idem, lease=command.lease)
     if isinstance(known, InDoubt) and command.again and may_be_taken_again(known.row, row, tables.now):
         return _retake(tables, command, known.row)
     if known is not None:
@@ -152,6 +164,12 @@ def claim(tables: Tables, command: Claim) -> ClaimAnswer:
     if spent is not None:
         tables.close_asked(spent)
     return _take(tables, command, None)
+
+
+def _is_this(old: CallRow, new: CallRow) -> bool:
+    """Whether the call was taken by this very claim, made once more since its answer was lost: by the sign, which no other claim has."""
+    mine = bool(new.executor) and old.status == "started" and old.executor == me(new.executor)
+    return mine and (old.key.turn, old.key.position) == (new.key.turn, new.key.position)
 
 
 def _retake(tables: Tables, command: Claim, before: CallRow) -> ClaimAnswer:

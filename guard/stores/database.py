@@ -25,10 +25,10 @@ _forking: list[Database] = []  # at rest while the process is doubled
 
 
 class Database:
-    """One file. `busy` is how many seconds to wait for another process's write."""
+    """One file. `busy` is how many seconds to wait for another process's write; `prepare` gets each connection that will write."""
 
-    def __init__(self, path: str, *, busy: float) -> None:
-        file = File(path, busy)
+    def __init__(self, path: str, *, busy: float, prepare: Callable[[Connection], None] | None = None) -> None:
+        file = File(path, busy, prepare)
         self.pen = Pen(file)
         self.readers = Readers(file)
         self.writer = Writer(self.pen)

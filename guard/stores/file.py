@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,9 +34,10 @@ class Connection(sqlite3.Connection):
 class File:
     """One database file. `busy` is how many seconds to wait for another process's write."""
 
-    def __init__(self, path: str, busy: float) -> None:
+    def __init__(self, path: str, busy: float, prepare: Callable[[Connection], None] | None = None) -> None:
         self.path = Path(path).absolute()
         self._busy = busy
+        self._prepare = prepare
         self._identity = _NOWHERE
 
     def to_write(self) -> Connection:
@@ -48,6 +50,8 @@ class File:
         connection = self._connect("rw", ())
         try:
             migrate(connection)
+            if self._prepare is not None:
+                self._prepare(connection)
             self._identity = self._identity if self._identity != _NOWHERE else _identity(self.path)
         except BaseException:
             connection.close()

@@ -19,6 +19,7 @@ from guard.core.ports import (
     FindTwins,
     Lapse,
     Ledger,
+    LoadHandles,
     LoadLedger,
     Opened,
     OpenTurn,
@@ -26,12 +27,15 @@ from guard.core.ports import (
     Sealed,
     Shadowed,
     TakeQuota,
+    Vaulted,
 )
 from guard.errors import ApprovalError, StoreError
-from guard.stores import approvals, budgets, claims, doubts, turns
+from guard.stores import approvals, budgets, claims, doubts, turns, vault
+from guard.stores.backend import Backend
 from guard.stores.executors import me
 from guard.stores.owners import home_of, own, visible
-from guard.stores.tables import Backend, Tables, Wanted
+from guard.stores.plain import plain
+from guard.stores.tables import Plain, Tables, Wanted
 from guard.stores.watermark import older
 
 
@@ -79,26 +83,38 @@ class LedgerStore:
             return self._tables.write(lambda tables: approvals.ask(tables, command))
         return command.proposal if found is None else found
 
-    def record(self, rows: Sequence[CallRow], events: Sequence[Event]) -> CallRow | None:
-        """Write rows and events, durable when it returns; the row of a taken call as it stands, where the ledger knows better."""
-        return self._tables.write(lambda tables: claims.record(tables, rows, events))
+    def record(self, rows: Sequence[CallRow], events: Sequence[Event], handles: Sequence[Vaulted] = ()) -> CallRow | None:
+        """Write rows, events and handles, durable when it returns; the row of a taken call as it stands, where the ledger knows better."""
+        return self._tables.write(lambda tables: claims.record(tables, rows, events, handles))
+
+    def handles(self, command: LoadHandles) -> Mapping[str, Vaulted]:
+        """What stands behind these handles of the conversation."""
+        return self._tables.read(lambda tables: vault.look(tables, command))
 
     def hold(self, command: Record) -> tuple[Approval | None, ...] | None:
         """Open approvals and write the decisions that name them, or say what answers them by now."""
-        return self._tables.write(lambda tables: claims.hold(tables, command))
+        try:
+            self._tables.write(lambda tables: claims.hold(tables, command))
+        except claims.AnsweredError as answered:
+            return answered.found
+        return None
 
     def claim(self, command: Claim) -> ClaimAnswer:
         """Take the call and spend its approval, or say who has it."""
-        return self._tables.write(lambda tables: self._claim(tables, command))
+        given = plain(command, self._epoch) if self.blocking else None
+        return self._tables.write(lambda tables: self._claim(tables, command, given))
 
     @property
     def older(self) -> bool:
         """Whether the store was found to be older than what was written to it: a backup was put back, and nobody has said so."""
         return self._tables.older
 
-    def _claim(self, tables: Tables, command: Claim) -> ClaimAnswer:
+    def _claim(self, tables: Tables, command: Claim, given: Plain | None) -> ClaimAnswer:
         if self._tables.older:
             raise older()
+        won = None if given is None else tables.take(given)
+        if won is not None:
+            return won
         tables.foresee((command.row,), claim=True)
         if tables.epoch() != self._epoch:
             raise StoreError("a backup was put back since the store was opened; open it again", code="restored")

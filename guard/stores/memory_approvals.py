@@ -16,6 +16,7 @@ class MemoryApprovals:
         self._undo = Undo()
         self._asked: dict[str, Asked] = {}
         self._about: dict[Home, list[str]] = {}
+        self._pending: dict[tuple[str, str], dict[str, float]] = {}  # by tenant and person: approvals and when they expire
         self._votes: list[Approval] = []
 
     def asked(self, approval_id: str) -> Asked | None:
@@ -48,21 +49,26 @@ class MemoryApprovals:
 
     def waiting(self, tenant: str, principal: str) -> int:
         """How many questions of a person are pending."""
-        asked = (one.approval for one in self._asked.values())
-        return sum(
-            (one.tenant, one.requester, one.status) == (tenant, principal, "pending") and one.expires_at > self.now
-            for one in asked
-        )
+        return sum(until > self.now for until in self._pending.get((tenant, principal), {}).values())
 
     def open(self, asked: Asked) -> None:
         """Add an approval."""
         approval = asked.approval
-        self._undo.put(self._asked, approval.id, asked)
+        self._keep(asked)
         self._undo.append(self._about.setdefault((approval.tenant, approval.conversation), []), approval.id)
 
     def close_asked(self, asked: Asked) -> None:
         """Keep a new status."""
-        self._undo.put(self._asked, asked.approval.id, asked)
+        self._keep(asked)
+
+    def _keep(self, asked: Asked) -> None:
+        approval = asked.approval
+        self._undo.put(self._asked, approval.id, asked)
+        pending = self._pending.setdefault((approval.tenant, approval.requester), {})
+        if approval.status == "pending":
+            self._undo.put(pending, approval.id, approval.expires_at)
+        else:
+            self._undo.drop(pending, approval.id)
 
     def vote(self, approval: Approval) -> None:
         """Add a vote."""

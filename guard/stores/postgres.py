@@ -63,7 +63,7 @@ class PostgresBackend:
         """A transaction that may write: tried again where it was in somebody's way, durable when it returns."""
         for number in range(TRIES):
             try:
-                answer, wake = self._run(partial(self._written, work, number > 0))
+                answer, wake = self._run(partial(self._written, work, self.clock(), number > 0))
             except AgainError:
                 time.sleep(random.random() * _LONGEST_REST * (number + 1) / TRIES)  # noqa: S311 - only to part those who collided
                 continue
@@ -72,10 +72,10 @@ class PostgresBackend:
             return answer
         raise StoreError("the database failed: several writers were in each other's way, time and again", code="deadlock")
 
-    def _written(self, work: Callable[[Tables], T], sure: bool, wire: Wire) -> tuple[T, bool]:  # noqa: FBT001 - bound, then called
+    def _written(self, work: Callable[[Tables], T], about: float, sure: bool, wire: Wire) -> tuple[T, bool]:  # noqa: FBT001 - bound
         try:
-            wire.execute(postgres_sql.BEGIN_WRITE)
-            tables = Writing(wire, self.clock() if self._given else None, sure=sure)
+            wire.begin(postgres_sql.BEGIN_WRITE)
+            tables = Writing(wire, self.clock() if self._given else None, about=about, sure=sure)
             answer = work(tables)
             tables.finish()
         except FailedError as failed:

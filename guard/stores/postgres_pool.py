@@ -33,6 +33,7 @@ CONFIGURE: Final = (
     "SELECT set_config('statement_timeout', ?, false), set_config('lock_timeout', ?, false),"
     " set_config('idle_in_transaction_session_timeout', ?, false), set_config('plan_cache_mode', 'force_generic_plan', false),"
     " set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false),"
+    " set_config('default_transaction_isolation', 'read committed', false),"
     " set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'"
     " ELSE current_setting('synchronous_commit') END, false)"
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from guard.stores import sql
+from guard.stores.postgres_functions import GUARD_TAKE
 
 CHAINS: Final = 32
 """How many chains the audit has: writers of different chains need not wait for each other. Never changed once records exist."""
@@ -62,7 +63,12 @@ EXTRAS: dict[int, tuple[str, ...]] = {
         "CREATE UNIQUE INDEX audit_prev ON audit (chain, prev)",
         "CREATE TABLE heads (chain INTEGER PRIMARY KEY, seq BIGINT NOT NULL, prev TEXT NOT NULL, hash TEXT NOT NULL) WITH (fillfactor = 10)",
         f"INSERT INTO heads (chain, seq, prev, hash) SELECT n, 0, '', repeat('0', 64) FROM generate_series(0, {CHAINS - 1}) AS n",  # noqa: S608 - a number of our own
-    )
+    ),
+    3: (  # most claims spend no approval: they need not stand in an index of approvals, all of them at one place of it
+        "ALTER TABLE claims DROP CONSTRAINT claims_approval_key",
+        "CREATE UNIQUE INDEX claims_approval ON claims (approval) WHERE approval IS NOT NULL",
+        GUARD_TAKE,
+    ),
 }
 """What PostgreSQL needs besides step n of the schema."""
 

@@ -12,14 +12,14 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from guard.core.model import Approval, ConversationRef
-from guard.core.ports import CallRow, Event
+from guard.core.ports import CallRow, Event, Won
 from guard.errors import StoreError
-from guard.stores import postgres_sql, rows, sql
+from guard.stores import postgres_sql, postgres_take, rows, sql
 from guard.stores.postgres_chains import seal
 from guard.stores.postgres_wire import Reply, Wire
 from guard.stores.sql_approvals import given, name_of
 from guard.stores.sql_tables import SqlTables
-from guard.stores.tables import ZERO, Asked, Budget, Home, Place, Talk, Wanted
+from guard.stores.tables import ZERO, Asked, Budget, Home, Place, Plain, Talk, Wanted
 
 Part: TypeAlias = tuple[Reply, int, int | None]
 """Some columns of the one row of a reply."""
@@ -63,10 +63,12 @@ class Reading(SqlTables):
 
 
 class Writing(Reading):
-    """`Tables` in a transaction that writes. `sure`: every answer is waited for, since the quick way has failed."""
+    """`Tables` in a transaction that writes. `sure`: every answer is waited for, since the quick way has failed. `about`: roughly what time it is."""
 
-    def __init__(self, wire: Wire, now: float | None, *, sure: bool) -> None:
+    def __init__(self, wire: Wire, now: float | None, *, about: float, sure: bool) -> None:
         super().__init__(wire, now)
+        self._about = about
+        self.over = False  # whether it was committed already
         self.approved_one = False  # whether somebody may be waiting for what was written
         self._sure = sure
         self._locked: dict[str, Reply] = {}
@@ -76,6 +78,8 @@ class Writing(Reading):
 
     def finish(self) -> None:
         """Seal the records and commit, in one round trip."""
+        if self.over:
+            return
         how = self._start().first()
         if how is None or how[1] == "off":
             raise StoreError("the database does not keep to synchronous_commit = on")
@@ -179,6 +183,18 @@ class Writing(Reading):
         """Add or replace a call."""
         self._forget(name_of((row.key.ref.tenant, row.key.ref.conversation)), (row.key.turn, row.key.position))
         super().put(row)
+
+    def take(self, given: Plain) -> Won | None:
+        """Take a plain call, which is a transaction of its own; where it cannot be taken so, this one begins for the rules."""
+        if self._sure:
+            return None
+        found = postgres_take.take(self.connection, given, now=self._now, about=self._about)
+        if found is None:
+            self.connection.begin(postgres_sql.BEGIN_WRITE)
+            return None
+        won, chain, head = found
+        self.heads, self.over = {chain: head}, True
+        return won
 
     def claim(self, row: CallRow, approval: str | None) -> bool:
         """Take the call. It was seen to be free under its conversation's lock; were it not so, the transaction would fail and look again."""

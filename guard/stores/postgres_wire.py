@@ -38,19 +38,25 @@ def _statement(text: str) -> tuple[bytes, bytes]:
     return b"guard_" + hashlib.sha256(text.encode()).hexdigest()[:16].encode(), numbered.encode()
 
 
-def _given(value: Any) -> bytes | None:
-    """A value as the text that PostgreSQL reads. Raises StoreError for text that it cannot hold: libpq would cut it at a zero byte."""
-    if value.__class__ is str:
-        try:
-            text: bytes = value.encode()
-        except UnicodeEncodeError:
-            text = b"\0"
-        if b"\0" in text:
-            raise StoreError("a value cannot be stored as text")
-        return text
-    if value is None:
-        return None
-    return repr(value).encode() if isinstance(value, float) else b"%d" % value
+def _text(value: str) -> bytes:
+    """Raises StoreError for text that PostgreSQL cannot hold: libpq would cut it at a zero byte."""
+    try:
+        text = value.encode()
+    except UnicodeEncodeError:
+        text = b"\0"
+    if b"\0" in text:
+        raise StoreError("a value cannot be stored as text")
+    return text
+
+
+_GIVEN: Final[dict[type, Callable[[Any], bytes | None]]] = {
+    str: _text,
+    int: b"%d".__mod__,
+    bool: b"%d".__mod__,
+    float: lambda value: repr(value).encode(),
+    type(None): lambda _: None,
+}
+"""A value as the text that PostgreSQL reads."""
 
 
 def _reader(kind: int) -> Callable[[bytes], Any]:
@@ -139,16 +145,24 @@ class Wire:
         self.stamps = Stamps()
         self.fresh = False  # whether nothing was answered on it since it was handed out once more
         self.ending = False  # a COMMIT was sent whose answer has not come
+        self._opening = ""  # what begins the transaction, until its first statement
         self._conn = connection.pgconn
         self._patience = patience
         self._prepared: set[bytes] = set()
         self._pending: list[Reply | bytes] = []  # replies, and names of statements being prepared
         self._conn.enter_pipeline_mode()
 
+    def begin(self, text: str) -> None:
+        """Begin a transaction with the next statement, by this one."""
+        self._opening = text
+
     def execute(self, text: str, values: Sequence[Any] = ()) -> Reply:
         """Queue a statement."""
+        if self._opening:
+            opening, self._opening = self._opening, ""
+            self.execute(opening)
         name, numbered = _statement(text)
-        given = [_given(value) for value in values]
+        given = [_GIVEN[value.__class__](value) for value in values]
         try:
             if name not in self._prepared and name not in self._pending:
                 self._conn.send_prepare(name, numbered)
@@ -182,6 +196,15 @@ class Wire:
         if failed is not None:
             raise failed
 
+    def alone(self, text: str, values: Sequence[Any]) -> Reply:
+        """A statement that is a transaction by itself instead of the one that was to begin; durable when this returns. Raises as `commit` does."""
+        self._opening = ""
+        self.ending = True
+        reply = self.execute(text, values)
+        self.settle()
+        self.ending = False
+        return reply
+
     def commit(self) -> None:
         """End the transaction for good. Raises FailedError; when the connection was lost, nobody knows."""
         self.ending = True
@@ -193,6 +216,7 @@ class Wire:
 
     def rollback(self) -> bool:
         """Undo the transaction; False where the connection is of no more use."""
+        self._opening, self.ending = "", False
         try:
             self.execute("ROLLBACK")
             self.settle()

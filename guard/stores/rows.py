@@ -13,7 +13,7 @@ from functools import wraps
 from typing import Any, TypeAlias, TypeVar
 
 from guard.core.model import CallKey, Content, ConversationRef, Evidence, Image, Outcome, ToolCall
-from guard.core.ports import CallRow
+from guard.core.ports import CallRow, Vaulted
 from guard.core.reasons import Reason
 from guard.core.values import Json, encode
 from guard.errors import StoreError
@@ -153,7 +153,7 @@ def call_columns(row: CallRow, conversation: str, payload: str) -> Columns:
         row.at,
         row.approval,
         dump(sorted(row.owned)),
-        dump([[item.turn, item.position] for item in row.evidence]),
+        evidence_text(row),
         None if row.outcome is None else _outcome_text(row.outcome),
         row.effect,
         row.attempt,
@@ -164,6 +164,11 @@ def call_columns(row: CallRow, conversation: str, payload: str) -> Columns:
     )
 
 
+def evidence_text(row: CallRow) -> str:
+    """The earlier calls that a call rests on."""
+    return dump([[item.turn, item.position] for item in row.evidence])
+
+
 def _outcome_text(outcome: Outcome) -> str:
     content: Json = outcome.content
     if not isinstance(content, str):
@@ -171,6 +176,13 @@ def _outcome_text(outcome: Outcome) -> str:
     reason = None if outcome.reason is None else outcome.reason.value
     place = [outcome.turn, outcome.position]
     return dump([outcome.status, reason, content, outcome.replayed, outcome.approval, *place])
+
+
+@whole
+def vaulted(columns: Columns) -> Vaulted:
+    """What stands behind a handle, from the columns of `sql.HANDLE`."""
+    handle, kind, mark, tool, path, body = columns
+    return Vaulted(handle=handle, kind=kind, digest=mark, value=load(body), tool=tool, path=path)
 
 
 @whole

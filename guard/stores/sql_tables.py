@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from guard.core.model import ConversationRef
-from guard.core.ports import CallRow, Event, Sealed
+from guard.core.ports import CallRow, Event, Sealed, Vaulted, Won
 from guard.stores import rows, sql
 from guard.stores.chain import GENESIS, write
 from guard.stores.claims import FINISHED
@@ -19,7 +19,7 @@ from guard.stores.executors import gone
 from guard.stores.sql_approvals import name_of
 from guard.stores.sql_budgets import SqlBudgets
 from guard.stores.stamp import Stamps
-from guard.stores.tables import Home, Mark, Place, Talk
+from guard.stores.tables import Home, Mark, Place, Plain, Talk
 from guard.stores.watermark import Head, Watermark
 
 _ALL = 2**62  # LIMIT of no limit
@@ -148,6 +148,10 @@ class SqlTables(SqlBudgets):
         payload = self.payload(f"call:{name}:{row.key.turn}:{row.key.position}", "call", rows.call_payload(row))
         self.run(sql.PUT, *rows.call_columns(row, name, payload), self.now if row.status in FINISHED else None)
 
+    def take(self, given: Plain) -> Won | None:  # noqa: ARG002 - what is quicker is special to one database
+        """The rules are asked."""
+        return None
+
     def claimed(self, home: Home, place: Place) -> bool:
         """Whether the call was ever taken."""
         return self.one(sql.CLAIMED, name_of(home), *place) is not None
@@ -178,6 +182,31 @@ class SqlTables(SqlBudgets):
         """Keep a call for one worker."""
         self.run(sql.PICK, until, name_of(home), *place)
 
+    # the vault
+
+    def seal_away(self, home: Home, one: Vaulted) -> None:
+        """Keep the value behind a handle."""
+        name = name_of(home)
+        payload = f"handle:{name}:{one.handle}"
+        self.run(sql.PAYLOAD_ONCE, payload, "handle", rows.dump(one.value))
+        self.run(sql.SEAL_AWAY, name, one.handle, one.kind, one.digest, one.tool, one.path, self.now, payload)
+
+    def behind(self, home: Home, handle: str, since: float) -> Vaulted | None:
+        """What stands behind a handle."""
+        found = self.one(sql.HANDLE, name_of(home), handle, since)
+        return None if found is None else rows.vaulted(found)
+
+    def given_out(self, home: Home, newer: int) -> float | None:
+        """When the handle was given out than which so many are newer."""
+        found = self.one(sql.LAST_HANDLE, name_of(home), newer)
+        return None if found is None else float(found[0])
+
+    def forget_handles(self, home: Home, before: float) -> None:
+        """Forget old handles."""
+        values = (name_of(home), before)
+        self.run(sql.FORGET_PAYLOADS, *values)
+        self.run(sql.FORGET_HANDLES, *values)
+
     def epoch(self) -> int:
         """The newest epoch."""
         return int(self.one(sql.EPOCH)[0] or 0)
@@ -193,14 +222,24 @@ class SqlTables(SqlBudgets):
 
     def append(self, event: Event) -> None:
         """Seal an event behind the newest record. The write lock is held, so nobody else can."""
+        seq, prev, own, body = self.sealed(event)
+        self.run(sql.APPEND, 0, seq, prev, own, body)
+        self.standing(seq, own)
+
+    def sealed(self, event: Event) -> tuple[int, str, str, str]:
+        """Seq, prev, hash and body of what would be the next record."""
         head = self._known.get(sql.HEAD)
         if head is None:
             head = self.one(sql.HEAD, 0)
             if self.watermark is not None:
                 self.watermark.check(0, head)
+            self._known[sql.HEAD] = head
         seq, prev = (1, GENESIS) if head is None else (head[0] + 1, head[1])
         own, body = write(event, 0, seq, prev, self.stamps.stamp(self.now))
-        self.run(sql.APPEND, 0, seq, prev, own, body)
+        return seq, prev, own, body
+
+    def standing(self, seq: int, own: str) -> None:
+        """A record stands: the newest one from here on."""
         self._known[sql.HEAD] = self.heads[0] = (seq, own)
 
     def audit(self, chain: int, after: int, limit: int | None) -> tuple[Sealed, ...]:

@@ -18,7 +18,7 @@ from guard.stores.chain import GENESIS
 from guard.stores.database import Database
 from guard.stores.file import Connection
 from guard.stores.ledger import LedgerStore
-from guard.stores.sql_tables import SqlTables
+from guard.stores.sqlite_take import FileTables, prepare
 from guard.stores.stamp import Stamps
 from guard.stores.tables import T, Tables
 from guard.stores.watermark import Head, Note, Watermark, older
@@ -34,7 +34,7 @@ class SqliteBackend:
         self.stamps = Stamps()
         self.watermark = Watermark()
         self._head: Head | None = None
-        self.database = Database(path, busy=busy)
+        self.database = Database(path, busy=busy, prepare=prepare)
         self.database.forked = self.stamps.renew
         try:
             self.secret = self.database.transact(_secret, writes=False)
@@ -59,7 +59,7 @@ class SqliteBackend:
 
         def on(connection: Connection) -> T:
             nonlocal heads
-            tables = SqlTables(connection, self.clock(), self.stamps, connection.known, self.watermark)
+            tables = FileTables(connection, self.clock(), self.stamps, connection.known, self.watermark)
             heads = tables.heads
             return work(tables)
 

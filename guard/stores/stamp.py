@@ -30,7 +30,7 @@ def _second_text(second: int) -> str:
 class Stamps:
     """Makes the stamps of one writer. A forked process begins anew."""
 
-    __slots__ = ("_head", "_high", "_last", "_now", "_text")
+    __slots__ = ("_head", "_high", "_last", "_now", "_text", "_texted")
 
     def __init__(self) -> None:
         self.renew()
@@ -41,13 +41,21 @@ class Stamps:
         self._high = -1
         self._head = ""
         self._now: float | None = None
+        self._texted: float | None = None  # the time of `_text`
         self._text = ""
 
     def stamp(self, now: float) -> tuple[str, str]:
         """The time text of `now` and a new UUIDv7, greater than all before."""
+        name = self.name(now)
+        if self._texted != now:
+            self._texted, self._text = now, time_text(now)
+        return self._text, name
+
+    def name(self, now: float) -> str:
+        """A new UUIDv7 of about that time, greater than all before."""
         value = self._last + 1
         if now != self._now:
-            self._now, self._text = now, time_text(now)
+            self._now = now
             milliseconds = int(now * 1000)
             if milliseconds > self._last >> _RANDOM:
                 value = milliseconds << _RANDOM | int.from_bytes(os.urandom(9))  # 72 random bits: room to count
@@ -57,4 +65,4 @@ class Stamps:
             self._head = f"{digits[:8]}-{digits[8:12]}-7{digits[12:]}-"
             self._high = value >> _LOW_BITS
         low = f"{value & _LOW | _VARIANT:016x}"
-        return self._text, f"{self._head}{low[:4]}-{low[4:]}"
+        return f"{self._head}{low[:4]}-{low[4:]}"

@@ -1,18 +1,19 @@
 """Tables: what the shared store logic needs from a place that keeps data, inside one transaction.
 
-A new store implements `Tables` and `Backend` and nothing else: who may, when and how often is decided once, in `ledger`, `turns`, `budgets`, `approvals`
+A new store implements `Tables` and `Backend` (in `backend`) and nothing else: who may, when and how often is decided once, in `ledger`, `turns`, `budgets`, `approvals`
 and `claims`. No rule lives here. Comes after the ports and before every implementation (`memory`, `sqlite`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Underflow
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from guard.core.model import Approval, ConversationRef
-from guard.core.ports import CallRow, Charge, Event, Sealed
+from guard.core.ports import CallRow, Charge, Event, Sealed, Won
+from guard.stores.vault_tables import VaultTables
 
 T = TypeVar("T")
 Home: TypeAlias = tuple[str, str]
@@ -103,7 +104,25 @@ class Wanted:
     due: float | None = None  # live ones whose window ends at this time or before
 
 
-class Tables(Protocol):
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A plain claim as both databases are given it: written out by whoever wants it, before its turn comes.
+
+    `columns` are what is looked for (conversation, principal, epoch, place), then what is written: the columns of `calls` in their order. The
+    time, the run and the end of the lease are the database's to say.
+    """
+
+    columns: tuple[Any, ...]
+    event: Event
+    idem: str
+    lease: float
+
+    def won(self, at: float) -> Won:
+        """The answer, once the call was taken."""
+        return Won(at=at, attempt=1, idem=self.idem, lease=self.lease)
+
+
+class Tables(VaultTables, Protocol):
     """What stands in the tables, as one transaction sees and changes it."""
 
     now: float  # the time of the transaction
@@ -175,6 +194,9 @@ class Tables(Protocol):
 
     def claim(self, row: CallRow, approval: str | None) -> bool:
         """Take the call: an insert with a unique key. False when it was taken before, or its approval spent."""
+
+    def take(self, given: Plain) -> Won | None:
+        """Take a plain call at once, if nothing at all is known of it; else do nothing and give None: see `plain`."""
 
     def renew(self, home: Home, place: Place, mine: tuple[int, str], until: float) -> bool:
         """Give a started call, taken as this attempt by this executor, a new end of its lease; False where it is not so."""
@@ -271,29 +293,3 @@ class Tables(Protocol):
 
     def audit(self, chain: int, after: int, limit: int | None) -> tuple[Sealed, ...]:
         """Records of one chain in order of seq."""
-
-
-class Backend(Protocol):
-    """One place that keeps data, and how a transaction on it begins."""
-
-    blocking: bool  # whether calls may wait for a disk or network
-    secret: bytes  # 32 random bytes, made with the tables
-    older: bool  # whether it was found to be older than what was written to it: a backup was put back
-
-    def read(self, work: Callable[[Tables], T]) -> T:
-        """What `work` gives, in a transaction that only reads."""
-
-    def write(self, work: Callable[[Tables], T]) -> T:
-        """What `work` gives, in a transaction that may write: durable when it returns, undone when it ends by any exception."""
-
-    def clock(self) -> float:
-        """Seconds since the epoch."""
-
-    def wait(self, seconds: float) -> None:
-        """Come back when something may have been approved somewhere, or after so many seconds."""
-
-    def accept(self) -> None:
-        """Take what the tables hold for the truth from here on, although it is older than what was written."""
-
-    def close(self) -> None:
-        """Give back what is held open."""

@@ -9,7 +9,8 @@ A claim is `store.claim` of a call that nobody has: it locks, looks for twins, t
 an audit record of about 700 bytes, in one durable transaction. The loop inserts rows of 700 bytes. Both run for the same time in turns, each worker in
 a conversation of its own; figures are medians over the rounds. The server is the one that GUARD_TEST_POSTGRES names, else an embedded one with fsync
 on. GUARD_BENCH_SCRATCH names a real disk. `flush` is how long one flush of that disk takes, measured beside each round: what group commit saves is
-flushes, so the ratio on SQLite depends on it. `--delays` makes each flush of this program longer, through tests/bench/slow_flush.c. Judge the ratios of one run, never the figures of two. No test asserts a time.
+flushes, so the ratio on SQLite depends on it. `--delays` makes each flush of this program longer, through tests/bench/slow_flush.c. tests/bench/stores_floor.py shows how far any group
+commit could get. Judge the ratios of one run, never the figures of two. No test asserts a time.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ TAKEN = row_of("started")
 WORKERS = (1, 2, 4, 8, 16)
 BODY = "x" * 700
 PAD = "x" * 480  # so that the sealed record has about 700 bytes, as a real one
+INSERT = "INSERT INTO bare (body) VALUES (?)"
 TABLE = "CREATE TABLE bare (id {serial}, body TEXT NOT NULL)"
 
 
@@ -90,7 +92,7 @@ def bare(url: str, seconds: float) -> int:
     if url.startswith("sqlite"):
         lite = sqlite3.connect(url.removeprefix("sqlite:///"), timeout=60, isolation_level=None, check_same_thread=False)
         lite.execute("PRAGMA synchronous = FULL")
-        done = until(time.monotonic() + seconds, lambda _: lite.execute("INSERT INTO bare (body) VALUES (?)", (BODY,)))
+        done = until(time.monotonic() + seconds, lambda _: lite.execute(INSERT, (BODY,)))
         lite.close()
         return done
     with psycopg.connect(url, autocommit=True) as connection:

@@ -1,0 +1,55 @@
+"""Plain claims: calls of which the tables know nothing yet, as of nearly every action that nobody is asked about.
+
+For such a call the rules of `claims` have one answer: it is won. So a database may look and take it in one step of its own (`Tables.take`), as `claims`
+would write it. Where it finds anything at all (the call's place, a twin, another owner, another epoch, no conversation yet) it does nothing, and
+the rules are asked. Comes after `claims` and `sql_approvals`, before `sqlite_take`, `postgres_take` and `ledger`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from guard.core.ports import Claim
+from guard.stores import rows
+from guard.stores.executors import me
+from guard.stores.sql_approvals import name_of
+from guard.stores.tables import Plain
+
+
+def plain(command: Claim, epoch: int) -> Plain | None:
+    """The claim written out, where it is a first one that spends nothing; all that may stand in its way then is what the tables hold."""
+    row = command.row
+    if command.approval is not None or command.again or row.outcome is not None:
+        return None
+    event = command.event(1) if callable(command.event) else command.event
+    return Plain(_columns(command, epoch), event, row.idem, command.lease)
+
+
+def _columns(command: Claim, epoch: int) -> tuple[Any, ...]:
+    row, key = command.row, command.row.key
+    name = name_of((key.ref.tenant, key.ref.conversation))
+    return (
+        name,
+        key.ref.principal,
+        epoch,
+        key.turn,
+        key.position,
+        key.ref.branch,
+        key.key,
+        row.kind,
+        row.call.tool,
+        row.fingerprint,
+        row.mark,
+        row.run,
+        row.repeat,
+        row.settled,
+        row.approval,
+        rows.dump(sorted(row.owned)) if row.owned else "[]",
+        rows.evidence_text(row) if row.evidence else "[]",
+        row.effect,
+        command.lease,
+        row.idem,
+        me(row.executor),
+        f"call:{name}:{key.turn}:{key.position}",
+        rows.call_payload(row),
+    )

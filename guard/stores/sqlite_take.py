@@ -1,0 +1,81 @@
+"""Taking a plain call in an SQLite file: one statement, an insert into a view whose trigger looks, and writes everything or nothing.
+
+View and trigger are temporary: each connection that writes makes its own, and the file holds nothing of them. A Python thread that runs a
+statement lets all others go first, so what costs here is how many there are. Holds no rule: see `plain`. Comes after `plain` and `sql_tables`, before
+`sqlite`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from guard.core.ports import Won
+from guard.stores.sql_tables import SqlTables
+from guard.stores.tables import Plain
+
+_COLUMNS: Final = (
+    *("home", "whose", "era", "turn", "place"),
+    *(
+        "branch",
+        "name",
+        "sort",
+        "tool",
+        "print",
+        "mark",
+        "run",
+        "again",
+        "settled",
+        "approval",
+        "owned",
+        "evidence",
+        "effect",
+        "lease",
+    ),
+    *("idem", "executor", "payload", "body"),
+    *("at", "seq", "prev", "hash", "record"),
+)
+_TWIN: Final = "EXISTS (SELECT 1 FROM calls WHERE conversation = NEW.home AND mark = NEW.mark AND mark <> '' AND status"
+
+VIEW: Final = f"CREATE TEMP VIEW taking AS SELECT {', '.join(f'NULL AS {name}' for name in _COLUMNS)}"
+TRIGGER: Final = f"""
+CREATE TEMP TRIGGER take INSTEAD OF INSERT ON taking
+WHEN EXISTS (SELECT 1 FROM conversations WHERE id = NEW.home AND principal = NEW.whose)
+  AND NOT EXISTS (SELECT 1 FROM calls WHERE conversation = NEW.home AND turn = NEW.turn AND position = NEW.place)
+  AND NOT EXISTS (SELECT 1 FROM claims WHERE conversation = NEW.home AND turn = NEW.turn AND position = NEW.place)
+  AND NOT {_TWIN} = 'started') AND NOT {_TWIN} = 'unknown')
+  AND (NEW.again OR NOT {_TWIN} = 'done' AND run = NEW.run))
+  AND (SELECT COALESCE(MAX(number), 0) FROM epochs) = NEW.era
+BEGIN
+  INSERT INTO claims (conversation, turn, position, fingerprint, approval, at)
+    VALUES (NEW.home, NEW.turn, NEW.place, NEW.print, NULL, NEW.at);
+  INSERT INTO audit (chain, seq, prev, hash, body) VALUES (0, NEW.seq, NEW.prev, NEW.hash, NEW.record);
+  INSERT INTO payloads (id, kind, body) VALUES (NEW.payload, 'call', NEW.body);
+  INSERT INTO calls (conversation, turn, position, branch, name, status, kind, tool, fingerprint, mark, run, again, settled, at,
+      approval, owned, evidence, outcome, effect, attempt, lease, idem, executor, payload, ended)
+    SELECT NEW.home, NEW.turn, NEW.place, NEW.branch, NEW.name, 'started', NEW.sort, NEW.tool, NEW.print, NEW.mark, t.run, NEW.again,
+      NEW.settled, NEW.at, NEW.approval, NEW.owned, NEW.evidence, NULL, NEW.effect, 1, NEW.at + NEW.lease, NEW.idem, NEW.executor,
+      NEW.payload, NULL FROM conversations t WHERE t.id = NEW.home;
+END
+"""  # noqa: S608 - our own text
+TAKE: Final = f"INSERT INTO taking ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - our own text
+
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """Make view and trigger on a connection that will write."""
+    connection.execute(VIEW)
+    connection.execute(TRIGGER)
+
+
+class FileTables(SqlTables):
+    """`Tables` on a connection to a file."""
+
+    def take(self, given: Plain) -> Won | None:
+        """Take a plain call."""
+        before = self.connection.total_changes
+        seq, prev, own, body = self.sealed(given.event)
+        self.connection.execute(TAKE, (*given.columns, self.now, seq, prev, own, body))
+        if self.connection.total_changes == before:
+            return None
+        self.standing(seq, own)
+        return given.won(self.now)
