@@ -5,7 +5,7 @@ Comes after the model and commands, before the rooms; imports no room. Re-export
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -148,13 +148,15 @@ class Policy:
 class Redactor:
     """What hides personal data and secrets. It can only hide.
 
-    `detect` takes one string leaf (the key it stands under, the text) and gives the text to show and the kinds hidden. `quiet` looks at
-    serialised JSON text and says True only where `detect` could surely find nothing in any leaf or key of it. `tag` is what stands in the
-    audit for a text: a digest, keyed with the store's secret, so that a short value cannot be guessed from it.
+    `detect` takes one string leaf (the key it stands under, the text) and gives the text to show and the kinds hidden. `sift` takes all texts of
+    a value at once and gives those in which `detect` may find something under an ordinary key; `tells` says whether a key is none: whatever
+    stands under it has to be looked at. `tag` is what stands in the audit for a text: a digest, keyed with the store's secret, so that a short
+    value cannot be guessed from it.
     """
 
     detect: Callable[[str | None, str], tuple[str, tuple[str, ...]]]
-    quiet: Callable[[str], bool]
+    sift: Callable[[Sequence[str]], Collection[str]] = frozenset
+    tells: Callable[[str], bool] = bool
     tag: Callable[[str], str] = sha
 
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from guard.redactors import checks
 from guard.redactors.keys import tokens, word_list
-from guard.redactors.views import LETTERED, form, lettered, seven_digits, sparse
+from guard.redactors.views import LETTERED, MBI, form, lettered, seven_digits, sparse
 
 _NEAR = 48  # characters before an id in which a word may tell of it
 _BEFORE = r"(?:(?<![A-Za-z0-9_.+-])|(?<=\\[nrt]))"
@@ -151,18 +151,6 @@ _TOLD_FORMS = (
     b"00000-000",
 )
 """One of them is in the sparse text that holds an id which needs a word; those of few digits are among `LETTERED`."""
-_PIECES = (
-    b"000000A",
-    b"000000-",
-    b"000000+",
-    b"000000(",
-    b"0" * 15,
-    b"000-00-000",
-    b"000-000",
-    b"-0000-0000-",
-    b"-00-000-",
-    b"-00000-",
-)
 _OWN_FORMS = tuple(
     dict.fromkeys(
         [
@@ -173,6 +161,13 @@ _OWN_FORMS = tuple(
         ]
     )
 )
+_INNER = tuple(shape for shape in _OWN_FORMS if shape.startswith(b"-") or shape == b"AAAAA0000A")
+_BEGIN = tuple(
+    shape
+    for shape in _OWN_FORMS
+    if shape not in _INNER and not any(shape != other and shape.startswith(other) for other in _OWN_FORMS)
+)
+"""Forms with which an id begins: nothing that belongs to a word stands before them."""
 
 
 class _Rows:
@@ -200,20 +195,20 @@ def ssn_gate(text: str) -> bool:
 
 
 def formed(text: str) -> bool:
-    """Whether the form of an id that speaks for itself may be there. Sound on JSON text too."""
-    few = sparse(text)
-    if (
-        b"000000" in few
-        or b"000-00-000" in few
-        or b"000-000" in few
-        or b"-0000-0000-" in few
-        or b"-00-000-" in few
-        or b"-00000-" in few
-    ):
-        view = form(text)
-        if any(piece in view for piece in _PIECES) and any(shape in view for shape in _OWN_FORMS):
-            return True
-    return lettered(text)
+    """Whether the form of an id that speaks for itself may be there, in a text or in many texts with a sign between them."""
+    view = form(text)
+    if any(map(view.__contains__, _INNER)) or (b"AA00" in view and MBI.search(view) is not None):
+        return True
+    escapes = b"\\" in view  # a letter before an id may belong to an escape
+    return any(shape in view and (escapes or _begins(view, shape)) for shape in _BEGIN)
+
+
+def _begins(view: bytes, shape: bytes) -> bool:
+    """Whether a shape stands somewhere without a letter, digit or underscore before it."""
+    at = view.find(shape)
+    while at > 0 and view[at - 1] in b"A0_":
+        at = view.find(shape, at + 1)
+    return at >= 0
 
 
 def tells(text: str, low: str) -> bool:

@@ -29,7 +29,7 @@ _NEAR = re.compile(
 )
 """A word and a number, as people write them and as JSON inside a text does."""
 _WHOLE = re.compile(rf"\(?\+?\d{_MORE}(?: ?(?:x|ext\.?) ?\d{{1,6}})?", re.ASCII)
-_TELLING = frozenset(
+TELLING = frozenset(
     {"phone", "phones", "telephone", "tel", "mobile", "cell", "cellphone", "fax", "whatsapp", "msisdn", "phonenumber"}
     | {"手机", "手机号", "手机号码", "手機", "电话", "電話", "电话号码", "联系电话", "联系方式"}
 )
@@ -69,7 +69,7 @@ def phone_gate(text: str) -> bool:
 def phone_spans(key: str | None, text: str) -> list[tuple[int, int]]:
     """The spans of all phone numbers. Each form is looked for only where its own shape or word is there."""
     bare = text.strip()
-    if key is not None and words_of(key) & _TELLING and _WHOLE.fullmatch(bare):
+    if key is not None and words_of(key) & TELLING and _WHOLE.fullmatch(bare):
         start = text.index(bare)
         return [(start, start + len(bare))]
     found = [match.span() for match in _PLUS.finditer(text) if _dialled(text, match)] if "+" in text else []

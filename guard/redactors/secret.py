@@ -14,13 +14,12 @@ from guard.redactors.views import assigns, bears, long_name
 
 _EDGE = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=%3[dD]))"
 _START = re.compile(f"{_EDGE}(?:{'|'.join(re.escape(sign) for sign, _ in PREFIXES)})")
-_SIGNS_INSIDE = tuple(sign for sign, _ in INSIDE)
+SIGNS_INSIDE = tuple(sign for sign, _ in INSIDE)
 _OWN = re.compile(
     f"{_EDGE}(?:"
     + "|".join([*(f"{re.escape(sign)}(?:{rest})" for sign, rest in PREFIXES), *(whole for _, whole in INSIDE)])
     + ")"
 )
-RUNS = re.compile("[A-Za-z0-9_.~/+=-]{20,}")
 _PEM = re.compile(
     r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----END)){0,20000}(?:-----END [A-Z0-9 ]{0,40}-----)?"
 )
@@ -83,11 +82,11 @@ _BARE_BEARER = re.compile(
 )
 """Without a colon before it, what follows is a secret only if no word is written like it: with digits, or capitals inside."""
 _BEARER = re.compile(r"(?:bearer|basic)[ ]{1,3}(?P<value>[A-Za-z0-9._~+/=-]{16,4000})", re.ASCII | re.IGNORECASE)
-_STRONG = frozenset(
+STRONG = frozenset(
     {"password", "passwd", "passphrase", "passcode", "pwd", "secret", "secrets", "apikey", "accesskey", "privatekey", "secretkey"}
     | {"credential", "credentials", "authorization", "clientsecret", "密码", "口令"}
 )
-_WEAK = frozenset({"token", "tokens", "authtoken", "accesstoken"})
+WEAK = frozenset({"token", "tokens", "authtoken", "accesstoken"})
 _KEPT = frozenset(
     {
         "type",
@@ -141,7 +140,7 @@ class _Keys(dict[str, bool]):
     def __missing__(self, key: str) -> bool:
         if len(self) >= 4096:
             self.clear()
-        known = bool(words_of(key) & (_STRONG | _WEAK)) and not set(word_list(key)) & _KEPT
+        known = bool(words_of(key) & (STRONG | WEAK)) and not set(word_list(key)) & _KEPT
         self[key] = known
         return known
 
@@ -212,10 +211,4 @@ def _assigned(text: str, match: re.Match[str]) -> bool:
 
 def _signed(text: str) -> bool:
     """Whether a sign of a service stands in a text with a run of characters long enough for a key."""
-    return long_name(text) and (_START.search(text) is not None or any(sign in text for sign in _SIGNS_INSIDE))
-
-
-def signed(text: str) -> bool:
-    """The same for JSON text: a sign stands in one of its long runs, or inside."""
-    runs = " ".join(RUNS.findall(text))
-    return any(sign in runs for sign, _ in PREFIXES) or any(sign in text for sign in _SIGNS_INSIDE)
+    return long_name(text) and (_START.search(text) is not None or any(sign in text for sign in SIGNS_INSIDE))

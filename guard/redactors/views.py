@@ -64,7 +64,7 @@ _DOTS = re.compile(
     r"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]|(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}"
 )  # an address of four octets, or a hardware address with dots
 _LETTERS = (ascii_letters + "_").encode()
-_MBI = re.compile(rb"0A[A0]0-?A[A0]0-?AA00")
+MBI = re.compile(rb"0A[A0]0-?A[A0]0-?AA00")
 _LETTER = bytes(
     ord("A") if chr(code) in ascii_letters else ord("0") if chr(code) in digits else ord("-") if chr(code) in ". " else code
     for code in range(256)
@@ -126,7 +126,7 @@ def lettered(text: str) -> bool:
     view = form(text)
     if b"AA00" in view or b"AA-00" in view or b"000000A" in view or b"000000(" in view:
         return any(shape in view for shape in LETTERED) or (
-            (b"0AA00" in view or b"0-AA00" in view) and _MBI.search(view) is not None
+            (b"0AA00" in view or b"0-AA00" in view) and MBI.search(view) is not None
         )
     return False
 
