@@ -24,6 +24,7 @@ TESTS = sorted(path for path in (ROOT / "tests").glob("test_*.py"))
 
 LANGUAGE = (
     "values",
+    "dialect",
     "paths",
     "conditions",
     "endpoints",
@@ -38,6 +39,7 @@ HELPERS = ("sources", "hiding", "answer", "audit", "board", "recall", "endings",
 ROOMS = ("parse", "bind", "validate", "ground", "authorize", "limit", "approve", "redact")  # never each other
 BOUNDARY = (
     "core.values",
+    "core.dialect",  # policies and redactors hold patterns that both must judge alike
     "core.paths",
     "core.conditions",
     "core.endpoints",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from decimal import Decimal
+from typing import Any
 
 from guard.core.ports import Redactor
 from guard.core.values import Json, JsonObject, encode
@@ -30,81 +31,64 @@ def hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None = Non
     """
     if type(value) is str:
         return _text(value, redactor, kinds, key)
-    look = _Look(redactor)
-    look.at(value, key, told=key is not None and redactor.tells(key))
-    loud = look.loud()
-    return _Walk(redactor, kinds, loud).hidden(value, key, told=look.told) if loud or look.told else value
+    telling = key is not None and redactor.tells(key)
+    texts, closer = _texts(value, redactor)
+    size = sum(map(len, texts))
+    if size > _MOST:
+        raise ValueError(f"a result holds {size} characters of text, more than can be looked at")
+    loud = redactor.sift(texts) if texts else ()
+    if size > _MAX_LEAF:
+        loud = {*loud, *(text for text in texts if len(text) > _MAX_LEAF)}
+    if loud or ((telling or closer) and _told(value, key, redactor, told=telling)):
+        return _Walk(redactor, kinds, loud).hidden(value, key, told=telling)
+    return value
 
 
-class _Look:
-    """The first look at a value: collects every text and long number of it; `told` is whether something under a telling key must be hidden."""
-
-    def __init__(self, redactor: Redactor) -> None:
-        self.redactor = redactor
-        self.texts: list[str] = []
-        self.names: set[str] = set()
-        self.telling: set[str] = set()
-        self.told = False
-
-    def at(self, value: Json, key: str | None, *, told: bool) -> None:
-        """Collect what is in a value under this key."""
-        kind = type(value)
-        if kind is dict:
-            self._object(value, key, told=told)
-        elif kind is list:
-            for item in value:
-                self.at(item, key, told=told)
-        elif kind is str:
-            self.texts.append(value)
-            if told:
-                self._under(key, value)
-        elif value is not None and kind is not bool:
-            self._number(value, key, told=told)
-
-    def _object(self, value: JsonObject, above: str | None, *, told: bool) -> None:
-        if not self.names.issuperset(value):
-            new = [name for name in value if name not in self.names]
-            self.names.update(new)
-            self.telling.update(filter(self.redactor.tells, new))
-        if told or (self.telling and not self.telling.isdisjoint(value)):
-            for name, item in value.items():
-                self.at(item, _below(above, name), told=told or name in self.telling)
-            return
-        add = self.texts.append
-        for name, item in value.items():
+def _texts(value: Json, redactor: Redactor) -> tuple[list[str], bool]:
+    """Every text, name and long number of a value, and whether something has to be looked at under its own key as well."""
+    texts: list[str] = []
+    names: set[str] = set()
+    closer = False
+    below: list[Any] = [[value]]
+    add = texts.append
+    while below:
+        part = below.pop()
+        if type(part) is dict:
+            if not names.issuperset(part):
+                new = [name for name in part if name not in names]
+                names.update(new)
+                closer = any(map(redactor.tells, new)) or closer
+            part = part.values()
+        for item in part:
             kind = type(item)
             if kind is str:
                 add(item)
-            elif kind is dict:
-                self._object(item, _below(above, name), told=False)
-            elif kind is list:
-                for one in item:
-                    self.at(one, _below(above, name), told=False)
-            elif item is not None and kind is not bool:
-                self._number(item, _below(above, name), told=False)
+            elif kind is dict or kind is list:
+                below.append(item)
+            elif item is not None and kind is not bool and _long(item):
+                add(str(item))
+                closer = closer or kind is not int
+    return texts + list(names), closer
 
-    def _number(self, value: Json, key: str | None, *, told: bool) -> None:
-        kind = type(value)
-        if kind is not int and kind is not Decimal and kind is not float:
-            raise TypeError(f"a result holds a {kind.__name__}, which is not JSON")
-        if told or not -_SHORT < value < _SHORT:
-            if told or kind is not int:
-                self._under(key, str(value))
-            else:
-                self.texts.append(str(value))
 
-    def _under(self, key: str | None, text: str) -> None:
-        if not self.told and self.redactor.detect(key, text[:_MAX_LEAF])[1]:
-            self.told = True
+def _long(value: Json) -> bool:
+    """Whether a number has seven digits or more. Raises TypeError for what is not JSON."""
+    if type(value) is not int and type(value) is not Decimal and type(value) is not float:
+        raise TypeError(f"a result holds a {type(value).__name__}, which is not JSON")
+    return not -_SHORT < value < _SHORT
 
-    def loud(self) -> Collection[str]:
-        """The texts and names in which something may be found, and those that are longer than is shown."""
-        self.texts += self.names
-        size = sum(map(len, self.texts))
-        if size > _MOST:
-            raise ValueError(f"a result holds {size} characters of text, more than can be looked at")
-        found = self.redactor.sift(self.texts) if self.texts else ()
-        return {*found, *(text for text in self.texts if len(text) > _MAX_LEAF)} if size > _MAX_LEAF else found
+
+def _told(value: Json, key: str | None, redactor: Redactor, *, told: bool) -> bool:
+    """Whether something is hidden because of the key that it stands under, or is a fraction that has to be looked at."""
+    kind = type(value)
+    if kind is dict:
+        tells = redactor.tells
+        return any(_told(item, _below(key, name), redactor, told=told or tells(name)) for name, item in value.items())
+    if kind is list:
+        return any(_told(item, key, redactor, told=told) for item in value)
+    if value is None or kind is bool or not (told or (kind in {Decimal, float} and _long(value))):
+        return False
+    return bool(redactor.detect(key, (value if kind is str else str(value))[:_MAX_LEAF])[1])
 
 
 def _below(above: str | None, name: str) -> str:

@@ -45,7 +45,7 @@ _NAMED = (
     r"(?i:passw(?:or)?d|passphrase|pwd|secrete?|credentials?|token|key|[_-]pw|[_-]pass|oauth|accessid|access_id|login)(?:_?[0-9]+)?"
     r"[\\\"'\])]*[ \t]*(?::|\|+:|\?=|!?=|,)"
 )
-_OWN_IDS = "|".join(re.sub(r"\\1", "[ .-]?", f"(?:{row.pattern})") for row in (*SSN, *IDS) if not row.words)
+_OWN_IDS = "|".join(f"(?:{row.pattern})" for row in (*SSN, *IDS) if not row.words)
 _TOLD_IDS = "|".join(dict.fromkeys(_word(word) for row in (*SSN, *IDS) for word in row.words))
 
 _MORE = "(?:[ -]?[0-9])"
@@ -54,7 +54,7 @@ _CARD_ALONE = re.compile(_CARD, re.ASCII)
 
 GATES: tuple[tuple[str, str], ...] = (
     ("at", "@|%40"),
-    ("sign", r"(?:\b|\\[nrt]|%3[dD])(?:" + "|".join(_sign(*row) for row in PREFIXES) + ")"),
+    ("sign", r"(?:\b|\\[nrt]|%3[dD])(?:" + "|".join(["eyJ", *(_sign(*row) for row in PREFIXES)]) + ")"),
     ("inside", "[.]atlasv1[.]|[0-9]Q~|[0-9]{7}:A[A-Za-z0-9_-]{6}|[0-9a-f]{6}-us[0-9]"),
     ("words", "PRIVATE KEY|curl "),
     ("named", _NAMED),

@@ -49,7 +49,7 @@ LETTERED = (
 """Shapes of national ids in which fewer than seven digits stand together: `A` for a letter, `0` for a digit, `-` for dot and space."""
 
 _SHORT = 17  # characters of a hardware address: nothing without a digit or sign is shorter
-_SEPARATORS = b" ./()-"  # what may stand between the digits of a phone number
+_SEPARATORS = b" ./()-+"  # what may stand between the digits of a phone number or an id
 _SEVEN = b"0" * 7
 _TWELVE = b"0" * 12
 _TWENTY = b"a" * LONG
