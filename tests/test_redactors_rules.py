@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guard.core.hiding import hide
-from guard.redactors import REDACTOR, Sieve, detect
+from guard.redactors import REDACTOR, detect, redactor
 from guard.redactors.national import IDS, SSN, id_gate, id_spans, ssn_gate, ssn_spans
 from guard.redactors.prefixes import INSIDE, PREFIXES
 from guard.redactors.secret import secret_gate, secret_spans
 from guard.redactors.views import still
 
 AROUND = st.sampled_from(["{}", "x {} y", "a\n{}", "{}.", "号{}。", '"{}"'])
-SIEVES = [Sieve(), Sieve(fast=False)]
+SIEVES = [redactor().sift, redactor(fast=False).sift]
 SIGNS = [re.escape(sign) + f"(?:{rest})" for sign, rest in PREFIXES] + [whole for _, whole in INSIDE]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import re
 import warnings
-from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 MOST = 1000
@@ -63,7 +62,7 @@ def least(pattern: str) -> int:
 def runaway(pattern: str) -> str | None:
     """Why a pattern without a fault may take more than linear time in the standard library's engine; None where it surely does not."""
     try:
-        lines = list(_lines(_parsed(pattern)))
+        lines = _lines(_parsed(pattern))
     except ValueError as error:
         return str(error)
     for line in lines:
@@ -105,20 +104,21 @@ def _spelling(match: re.Match[str]) -> tuple[str, str] | None:
     return "[[: is not the same to both engines", "write the characters out"
 
 
-def _nodes(tree: Any) -> Iterator[tuple[str, Any]]:
+def _nodes(tree: Any) -> list[tuple[str, Any]]:
     """Every element of a parsed pattern, wherever it stands."""
+    found: list[tuple[str, Any]] = []
     for name, value in tree:
-        yield str(name), value
+        found.append((str(name), value))
         for part in _parts(value):
-            yield from _nodes(part)
+            found += _nodes(part)
+    return found
 
 
-def _parts(value: Any) -> Iterator[Any]:
+def _parts(value: Any) -> list[Any]:
+    """The patterns inside the operand of one element."""
     if hasattr(value, "getwidth"):
-        yield value
-    elif isinstance(value, tuple | list):
-        for inner in value:
-            yield from _parts(inner)
+        return [value]
+    return [part for inner in value for part in _parts(inner)] if isinstance(value, tuple | list) else []
 
 
 def _name(item: tuple[str, Any]) -> str:
@@ -137,29 +137,27 @@ def _times(tree: Any) -> int:
     return most
 
 
-def _lines(tree: Any) -> Iterator[_Line]:
+def _lines(tree: Any) -> list[_Line]:
     """The pattern as plain sequences of repeated characters, one for each choice of alternatives. Raises ValueError for what is none."""
     found: list[_Line] = [[]]
     for name, value in tree:
-        ways = list(_ways(str(name), value))
+        ways = _ways(str(name), value)
         found = [[*line, *way] for line in found for way in ways]
         if len(found) > _ALTERNATIVES:
             raise ValueError("it has too many alternatives")
-    yield from found
+    return found
 
 
-def _ways(name: str, value: Any) -> Iterator[_Line]:
+def _ways(name: str, value: Any) -> list[_Line]:
     if name == "AT":
-        yield []
-    elif name == "SUBPATTERN":
-        yield from _lines(value[-1])
-    elif name == "BRANCH":
-        for part in value[1]:
-            yield from _lines(part)
-    elif name in {"MAX_REPEAT", "MIN_REPEAT"}:
-        yield [_repeat(*value)]
-    else:
-        yield [(_chars(name, value), 1, 1)]
+        return [[]]
+    if name == "SUBPATTERN":
+        return _lines(value[-1])
+    if name == "BRANCH":
+        return [line for part in value[1] for line in _lines(part)]
+    if name in {"MAX_REPEAT", "MIN_REPEAT"}:
+        return [[_repeat(*value)]]
+    return [[(_chars(name, value), 1, 1)]]
 
 
 def _repeat(fewest: Any, most: Any, body: Any) -> tuple[frozenset[int], int, int]:

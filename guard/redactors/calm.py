@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from guard.redactors.fold import plain
 from guard.redactors.iban import iban_gate
 from guard.redactors.national import formed, tells
+from guard.redactors.nested import decoded, is_json
 from guard.redactors.phone import WORDS as PHONE_WORDS
 from guard.redactors.prefixes import PREFIXES
 from guard.redactors.secret import SIGNS_INSIDE
@@ -23,6 +24,7 @@ _RUNS = re.compile("[A-Za-z0-9_.~/+=:-]{20,}")
 _HEX = re.compile("[0-9a-f-]+")
 _NUMBER = 9  # characters of the shortest text with a word for a phone number and its digits
 _CARD = 12
+_ENCODED = 16
 _SIGNS = ("eyJ", *(sign for sign, _ in PREFIXES))
 
 
@@ -33,7 +35,7 @@ def calm(texts: Sequence[str], card: re.Pattern[str]) -> Collection[str]:
     low = flat.lower()
     if _loud(flat, low, texts):
         return {text for text in texts if not (text.isascii() and still(text))}
-    found: set[str] = set()
+    found = {text for text in texts if is_json(text) or (len(text) >= _ENCODED and _encoded(text))}
     if not seven_digits(flat):
         return found
     if any(map(low.__contains__, PHONE_WORDS)):
@@ -41,6 +43,11 @@ def calm(texts: Sequence[str], card: re.Pattern[str]) -> Collection[str]:
     if twelve_digits(flat):
         found.update(text for text in texts if len(text) >= _CARD and (not text.isascii() or card.search(text)))
     return found
+
+
+def _encoded(text: str) -> bool:
+    """Whether a text is one long run without blanks that does not look like an id of hexadecimal digits."""
+    return " " not in text and decoded(text) is not None
 
 
 def _trivial(text: str) -> bool:

@@ -8,24 +8,29 @@ in what is hidden. Patterns are bytes, since both engines read them alike. May n
 from __future__ import annotations
 
 import re
+import time
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
-from functools import cache
+from functools import cache, cached_property, partial
 from itertools import accumulate
 from typing import Any
 
 from guard.redactors.calm import calm
 from guard.redactors.engine import re2
+from guard.redactors.find import Detector, Finder
 from guard.redactors.fold import foldable, plain
 from guard.redactors.iban import LENGTHS
 from guard.redactors.national import IDS, SSN
 from guard.redactors.phone import WORDS as PHONE_WORDS
 from guard.redactors.prefixes import PREFIXES
+from guard.redactors.telling import WORDS as KEY_WORDS
 
 _X = "[0-9A-Fa-f]"
 _FEW = 6  # characters of a key that a gate looks at behind its sign: more would only make the set larger
 _FIRST = re.compile(r"(\[[^\]]*\])\{([0-9]+)")
 _MEMORY = 64 << 20
+_LONG = 10_000  # characters of a text that is looked at only once
+_SECONDS = 20.0  # for all texts of one value
 _CANARY = b"a@example.com"
 
 
@@ -42,8 +47,8 @@ def _word(word: str) -> str:
 
 
 _NAMED = (
-    r"(?i:passw(?:or)?d|passphrase|pwd|secrete?|credentials?|token|key|[_-]pw|[_-]pass|oauth|accessid|access_id|login)(?:_?[0-9]+)?"
-    r"[\\\"'\])]*[ \t]*(?::|\|+:|\?=|!?=|,)"
+    r"(?i:passw(?:or)?d|passphrase|pwd|secrete?|credentials?|token|key|[_-]pw|[_-]pass|oauth)s?(?:_?[0-9]+)?"
+    r"[\\\"'\])]*[ \t]*(?::|\|+:|\?=|!?=)"
 )
 _OWN_IDS = "|".join(f"(?:{row.pattern})" for row in (*SSN, *IDS) if not row.words)
 _TOLD_IDS = "|".join(dict.fromkeys(_word(word) for row in (*SSN, *IDS) for word in row.words))
@@ -72,28 +77,46 @@ GATES: tuple[tuple[str, str], ...] = (
 """Name and pattern of each gate. No gate can match a NUL, which stands between two texts."""
 
 
-class Gates:
-    """The gates of one table of detectors. `more` are patterns of detectors of one's own."""
+_JSON_KEYS = "|".join(map(re.escape, sorted(KEY_WORDS)))
+_PLAIN = "[A-Za-f][A-Za-z0-9+/_-][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]"  # three characters of ASCII in base64
+NESTED: tuple[tuple[str, str], ...] = (
+    ("escape", r"[{[][^\x00]*\\"),
+    ("key", rf'(?i:{_JSON_KEYS})(?:[^"\\\x00]|\\[^\x00])*"[ \t\r\n]*:'),
+    ("base64", f"(?:{_PLAIN}){{4}}"),
+    ("hex", "(?:[2-7][0-9A-Fa-f]){12}"),
+)
+"""The same for texts inside texts."""
 
-    def __init__(self, more: Sequence[str] = (), *, fast: bool = True) -> None:
-        self.patterns = (*(pattern for _, pattern in GATES), *more)
+
+class Gates:
+    """The gates of one table of detectors. `more` are rows that were added to it."""
+
+    def __init__(self, more: Sequence[Detector] = (), *, fast: bool = True) -> None:
+        shapes = tuple(row.shape for row in more if row.shape is not None)
+        self.patterns = (*(pattern for _, pattern in (*GATES, *NESTED)), *shapes)
         built = _built(tuple(map(_raw, self.patterns))) if fast and re2() else (None, ())
         self._set: Any = built[0]
         self._each: tuple[Any, ...] = built[1]
-        self._more = [re.compile(_raw(pattern)) for pattern in more]
+        self._asked = [row.gate for row in more if row.shape is None or self._set is None]
 
     def loud(self, texts: Sequence[str]) -> Collection[str]:
         """The texts in which something may be hidden under an ordinary key; empty where there is surely nothing."""
+        loud = self._quick(texts)
+        if self._asked:
+            loud = {*loud, *(text for text in texts for flat in (plain(text),) if any(gate(flat) for gate in self._asked))}
+        return loud
+
+    def _quick(self, texts: Sequence[str]) -> Collection[str]:
+        if self._set is None:
+            return calm(texts, _CARD_ALONE)
         joined = "\0".join(texts)
         if joined.count("\0") >= len(texts):
             return frozenset(texts)  # a text holds what keeps the others apart
-        if self._set is None:
-            return self._slow(texts)
         shapes = texts
         if not joined.isascii() and foldable(joined):
             shapes = [plain(text) for text in texts]
             joined = "\0".join(shapes)
-        raw = joined.encode("utf-8", "surrogatepass")
+        raw = _raw(joined)
         found = self._set.Match(raw)
         return self._located(raw, found, texts, shapes) if found else ()
 
@@ -110,10 +133,36 @@ class Gates:
                 match = self._each[number].search(raw, ends[at]) if ends[at] < len(raw) else None
         return loud
 
-    def _slow(self, texts: Sequence[str]) -> Collection[str]:
-        more = self._more
-        loud = calm(texts, _CARD_ALONE)
-        return {*loud, *(text for text in texts for gate in more if gate.search(_raw(text)))} if more else loud
+
+class Sieve:
+    """The first look at all texts of a value at once. Made on first use, so that importing guard stays cheap."""
+
+    def __init__(self, finder: Finder, more: Sequence[Detector] = (), *, fast: bool = True) -> None:
+        self._detect = finder.detect
+        self._make = partial(Gates, more, fast=fast)
+
+    @cached_property
+    def gates(self) -> Gates:
+        """The gates."""
+        return self._make()
+
+    def __call__(self, texts: Sequence[str]) -> Collection[str]:
+        """The texts in which `detect` finds something under one ordinary key or another; there is surely nothing to hide in the others.
+
+        Raises TimeoutError where that takes longer than a result is worth.
+        """
+        loud = self.gates.loud(texts)
+        return self._heard(loud) if loud else ()
+
+    def _heard(self, loud: Collection[str]) -> Collection[str]:
+        until = time.monotonic() + _SECONDS
+        heard = set()
+        for text in loud:
+            if len(text) > _LONG or self._detect(None, text)[1]:
+                heard.add(text)
+            if time.monotonic() > until:
+                raise TimeoutError("a result took too long to look through, so nothing of it may be shown")
+        return heard
 
 
 def _raw(text: str) -> bytes:

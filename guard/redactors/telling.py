@@ -7,7 +7,7 @@ value.
 from __future__ import annotations
 
 from guard.redactors.fold import plain
-from guard.redactors.keys import words_of
+from guard.redactors.keys import tokens, words_of
 from guard.redactors.national import IDS, SSN
 from guard.redactors.phone import TELLING
 from guard.redactors.secret import STRONG, WEAK
@@ -22,14 +22,16 @@ WORDS: frozenset[str] = frozenset(
 
 
 class Telling(dict[str, bool]):
-    """Whether a key tells; remembers the last few thousand. `more` are words of detectors of one's own."""
+    """Whether a key tells; remembers the last few thousand. `more` are words or phrases of detectors that were added."""
 
-    def __init__(self, more: frozenset[str] = frozenset()) -> None:
+    def __init__(self, more: tuple[str, ...] = ()) -> None:
         super().__init__()
-        self._words = WORDS | more
+        self._words = WORDS | {tokens(word)[0] for word in more if word.isascii() and tokens(word)}
+        self._parts = tuple(word for word in more if not word.isascii())
 
     def __missing__(self, key: str) -> bool:
-        known = not self._words.isdisjoint(words_of(plain(key)))
+        flat = plain(key)
+        known = not self._words.isdisjoint(words_of(flat)) or any(part in flat for part in self._parts)
         if len(key) <= 64:
             if len(self) >= _MOST:
                 self.clear()

@@ -16,7 +16,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +24,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from guard.core.hiding import hide
 from guard.core.ports import Redactor
 from guard.core.values import encode
-from guard.redactors import REDACTOR, Sieve, _found, detect
+from guard.redactors import DETECTORS, REDACTOR, detect, redactor
+from guard.redactors.find import Finder
 
 CASES = Path(os.environ.get("GUARD_CASES", "cases")) / "redaction"
 NAMES = {"card": "credit_card", "ssn": "us_ssn"}
+FINDER = Finder(DETECTORS)
 Finding = tuple[int, int, str]
 
 
@@ -66,7 +67,7 @@ def score(shown: list[str]) -> None:
     every, hit, right, wrong = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     kept = touched = 0
     for record, text in texts():
-        found = [(start, end, kind(row.name, record["scope"])) for start, end, row in _found(None, text)]
+        found = [(start, end, kind(row.name, record["scope"])) for start, end, row in FINDER.found(None, text)]
         if record["scope"] == ["*"]:
             kept, touched = kept + 1, touched + bool(found)
             continue
@@ -152,7 +153,7 @@ def cost() -> None:
     """What looking through clean values costs beside reading their JSON, with google-re2 and without."""
     docs = clean()
     lines = [encode(doc) for doc in docs]
-    with_, without = (replace(REDACTOR, sift=Sieve(fast=fast)) for fast in (True, False))
+    with_, without = (redactor(fast=fast) for fast in (True, False))
 
     def look(redactor: Redactor) -> None:
         for doc in docs:
