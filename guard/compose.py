@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from guard.core.values import JsonObject
 from guard.errors import GuardError, PolicyError, Problem
-from guard.redactors import REDACTOR
+from guard.redactors import REDACTOR, Detector, made
 from guard.runner import guard as runner
 from guard.runner.reload import Built
 from guard.runner.report import failure
@@ -80,6 +80,7 @@ class Options(TypedDict, total=False):
     stale_after: float | None
     rules: Any
     signal: Any
+    detectors: Sequence[Detector]
 
 
 class Guard(runner.Guard):
@@ -100,6 +101,7 @@ class Guard(runner.Guard):
         - `clock`: the store's clock, for tests.
         - `watch`: True, or seconds between two looks at the folder: a changed policy is loaded by itself until `close()`.
         - `stale_after`: seconds after which a policy that was not found to be the right one any more refuses every call.
+        - `detectors`: further rows of the table of `guard.redactors`; like those of a policy they only hide more.
         - `rules`: a Casbin adapter that brings further rules; `signal`: a Casbin watcher that says when they changed.
 
         Raises PolicyError with every problem at once, StoreError when the store cannot be opened.
@@ -135,6 +137,7 @@ def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits
         probes=probes,
         rules=None if origin is None else _database(origin),
         awaits=awaits,
+        detectors=tuple(options.get("detectors") or ()),
     )
     reading = plan.read(ask=True)
     built = plan.build(reading)
@@ -147,7 +150,7 @@ def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits
         "policy": built.policy,
         "store": open_store(store, clock=options.get("clock")),
         "tools": built.tools,
-        "redactor": REDACTOR,
+        "redactor": built.redactor,
         "patience": patience,
         "probes": probes,
         "origin": kept,
@@ -194,6 +197,7 @@ class Plan:
     awaits: bool = False
     verify: Sequence[Verify] | None = None
     rows: tuple[Any, Sequence[Problem]] | None = None  # what the database said last
+    detectors: tuple[Detector, ...] = ()
 
     def read(self, *, ask: bool) -> Reading:
         """Everything that the policy is made of, as it is now. Raises PolicyError where the database cannot be asked."""
@@ -221,13 +225,15 @@ class Plan:
 
         loaded = load_reading(reading, declared(self.tools), checks=self.checks, probes=self.probes)
         problems = self._misfits(loaded.names)
+        hiding, trouble = made(loaded.policy.redaction, self.detectors)
+        problems += [Problem(file=str(self.folder), message=f"redact: {trouble}")] if trouble else []
         for verify in (VERIFY if self.verify is None else self.verify) if not problems else ():
             problems += verify(loaded, reading.cases)
         problems += _wider_cases(loaded, reading) if not problems else ()
         if problems:
             raise PolicyError(problems, loaded.warnings)
         tools = {name: self.tools[registered] for name, registered in loaded.names.items()}
-        return Built(policy=loaded.policy, tools={**tools, **_endpoints(loaded)}, warnings=loaded.warnings)
+        return Built(policy=loaded.policy, tools={**tools, **_endpoints(loaded)}, warnings=loaded.warnings, redactor=hiding)
 
     def _misfits(self, names: Mapping[str, str]) -> list[Problem]:
         lost = [name for name, registered in names.items() if registered not in self.tools]

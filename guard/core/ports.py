@@ -50,6 +50,7 @@ from guard.core.commands import (
     ask,
 )
 from guard.core.model import Approval, CallKey, ConversationRef, Session
+from guard.core.redaction import REDACTION, Redaction
 from guard.core.rules import CEILINGS, Ceilings, Limits, Tool
 from guard.core.values import Json, sha
 
@@ -137,6 +138,7 @@ class Policy:
     authorizer: Authorizer
     limits: Limits
     ceilings: Ceilings = CEILINGS
+    redaction: Redaction = REDACTION  # what is hidden besides what always is
     unlisted: frozenset[str] = frozenset()  # registered tools without a policy entry
     people: Mapping[str, Session] = field(default_factory=dict)  # operating-system user → who that is
 

@@ -17,7 +17,7 @@ from guard.policy.problems import Problems, meant, nearest
 from guard.policy.source import Item
 
 KEYS: Mapping[str, tuple[str, ...]] = {
-    "file": ("tools", "limits", "ceilings", "prices", "people", "layers"),
+    "file": ("tools", "limits", "ceilings", "prices", "people", "layers", "redact"),
     "tool": (
         "kind",
         "description",
@@ -55,6 +55,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "tool_ceilings": ("arguments_bytes", "arguments_depth", "arguments_items"),
     "approval": ("by", "when", "expires", "show"),
     "result": ("keep", "empty", "max_bytes"),
+    "redact": ("region", "detectors", "names"),
+    "detector": ("pattern", "words", "mask", "check"),
     "limits": ("turn", "run", "conversation", "windows"),
     "window": ("calls", "per", "of", "enforce"),
     "count": ("at_most", "enforce"),
@@ -75,7 +77,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "person": ("principal", "tenant", "roles", "attributes"),
     "layers": ("closed",),
 }
-"""Every mapping with fixed keys. `schema`, `where`, `when`, `bind`, `ground`, `resource`, `prices` and `people` have free keys."""
+"""Every mapping with fixed keys. `schema`, `where`, `when`, `bind`, `ground`, `resource`, `prices`, `people` and `detectors` have free keys."""
 
 UNITS: Mapping[str, Decimal] = {
     "ms": Decimal("0.001"),

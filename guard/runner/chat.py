@@ -95,7 +95,7 @@ class Chat:
             ref=self.ref,
             offered=offered,
             visible=now.visible(self._session) & offered,
-            redactor=guard.redactor,
+            redactor=now.hands.redactor,
             now=guard.store.now(),
         )
 

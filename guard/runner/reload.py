@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from guard.core.ports import Policy
+from guard.core.ports import Policy, Redactor
 from guard.errors import GuardError, PolicyError, Problem
 from guard.runner.force import InForce
 from guard.runner.leases import elapsed
@@ -60,6 +60,7 @@ class Built:
     policy: Policy
     tools: Mapping[str, RegisteredTool]
     warnings: tuple[Problem, ...] = ()
+    redactor: Redactor | None = None  # what this policy hides; None: the same as before
 
 
 class Reading(Protocol):
@@ -163,7 +164,7 @@ class Reloader:
             self.found()
             return Reloaded(version=current.policy.version, changed=False)
         built = _built(self._source(), reading)
-        self.current = current.followed_by(built.policy, built.tools, reading.mark)
+        self.current = current.followed_by(built.policy, built.tools, reading.mark, built.redactor)
         self.loads += 1
         self.found()
         published(built.policy.version, built.warnings, current.hands.redactor)
