@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from corpora import CASES, needed, read
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from redactors_kit import LABELS, TEXTS
 
@@ -108,10 +108,9 @@ def test_both_engines_agree_on_records() -> None:
             assert (shown is row["doc"]) == (wanted is row["doc"])
 
 
-@settings(max_examples=20)
-@given(st.integers(1, 9))
-def test_more_text_than_can_be_looked_at_is_not_shown(times: int) -> None:
+@pytest.mark.parametrize("name", ["x", "password"])
+def test_more_text_than_can_be_looked_at_is_not_shown(name: str) -> None:
     """A value with too much text in it raises, so that its result is withheld, and nothing of it is passed on unseen."""
-    value = ["x" * 4_000_000] * (8 + times)
+    value = {name: ["a@b.example " * 400_000] * 8}
     with pytest.raises(ValueError, match="more than can be looked at"):
         hide(value, REDACTOR, set())

@@ -1,7 +1,8 @@
 """Hiding: the walk that passes every text of a value through a detector. Used by redact for results and by audit for arguments; pure.
 
-Works on decoded leaves at every depth, keys included, never on serialised text; returns the same object where nothing was hidden, and never
-changes its input. All texts are first looked at together, and only those in which something may be found are passed to the detectors one by one.
+Works on decoded leaves at every depth, keys included; returns the same object where nothing was hidden, and never changes its input. The serialised
+text is only looked at to learn that there is surely nothing to hide; else all texts are looked at together, and only those in which something may be
+found are passed to the detectors one by one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,11 @@ _SHORT = 1_000_000  # a number below it is no phone number, card or id, unless i
 
 def shown_text(value: Json, redactor: Redactor, kinds: set[str]) -> str:
     """JSON text of `value` with everything hidden that must be; `kinds` gains what was."""
-    return encode(hide(value, redactor, kinds))
+    text = encode(value)
+    if redactor.quiet(text):
+        return text
+    hidden = _hide(value, redactor, kinds, None)
+    return text if hidden is value else encode(hidden)
 
 
 def hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None = None) -> Json:
@@ -29,6 +34,15 @@ def hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None = Non
 
     Raises ValueError for more text than can be looked at: then nothing may be shown.
     """
+    if type(value) is str:
+        return _text(value, redactor, kinds, key)
+    if key is None and redactor.quiet(encode(value)):
+        return value
+    return _hide(value, redactor, kinds, key)
+
+
+def _hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None) -> Json:
+    """The same where a look at the whole JSON text does not tell."""
     if type(value) is str:
         return _text(value, redactor, kinds, key)
     telling = key is not None and redactor.tells(key)

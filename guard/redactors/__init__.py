@@ -55,7 +55,7 @@ def redactor(redaction: Redaction = REDACTION, detectors: Sequence[Detector] = (
     finder = Finder((*DETECTORS, *more), own=bool(more))
     sieve = Sieve(finder, more, fast=fast)
     telling = Telling(tuple(word for row in more for word in row.words))
-    return Redactor(detect=finder.detect, sift=sieve, tells=telling.__getitem__)
+    return Redactor(detect=finder.detect, quiet=sieve.quiet, sift=sieve, tells=telling.__getitem__)
 
 
 def made(redaction: Redaction, detectors: Sequence[Detector] = ()) -> tuple[Redactor, str]:

@@ -7,7 +7,6 @@ the table of detectors.
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,7 +15,7 @@ from guard.core.dialect import fault, runaway
 from guard.core.redaction import OwnDetector, Redaction
 from guard.redactors.card import luhn
 from guard.redactors.edges import closes, opens, wordy
-from guard.redactors.engine import re2
+from guard.redactors.engine import finder, re2
 from guard.redactors.find import Detector, Span
 from guard.redactors.keys import tokens
 
@@ -44,7 +43,7 @@ def own(row: OwnDetector) -> Detector:
     if wrong is not None or why is not None:
         raise ValueError(f"the pattern of {row.name}: {wrong[0] if wrong else why}")
     check, phrases = checked(row.check), tuple(map(_Phrase, row.words))
-    search = _finder(row.pattern)
+    search = finder(row.pattern)
 
     def rule(key: str | None, text: str) -> list[Span]:
         told = not phrases or (key is not None and any(phrase.told(key) for phrase in phrases))
@@ -58,27 +57,6 @@ def own(row: OwnDetector) -> Detector:
 def _alone(text: str, start: int, end: int) -> bool:
     """Whether a finding that begins or ends like a word is no part of a longer one."""
     return (not wordy(text[start]) or opens(text, start)) and (not wordy(text[end - 1]) or closes(text, end))
-
-
-def _finder(pattern: str) -> Callable[[str], list[Span]]:
-    """A function that finds the spans of a pattern: by RE2, or where that is missing by the standard library."""
-    engine = re2()
-    if engine is None:
-        plain = re.compile(pattern, re.ASCII)
-        return lambda text: [match.span() for match in plain.finditer(text) if match.group()]
-    options = engine.Options()
-    options.log_errors = False
-    compiled = engine.compile(pattern, options)
-    return lambda text: [match.span() for match in compiled.finditer(_sound(text)) if match.group()]
-
-
-def _sound(text: str) -> str:
-    """The text with a question mark for each half of a pair, which has no bytes."""
-    return (
-        text
-        if text.isascii()
-        else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").replace("\ufffd", "?")
-    )
 
 
 class _Phrase:

@@ -24,6 +24,7 @@ Span: TypeAlias = tuple[int, int]
 _ROUNDS = 4
 _NAME = 64  # characters of the longest name of a field that is remembered
 _SECONDS = 10.0  # for one text; the rules take a hundredth of it for the longest that is looked at
+_BARE = frozenset({"card", "id"})  # kinds that digits alone may be
 _WHOLE = re.compile(r"([0-9]{1,40})\.0{1,40}")
 
 
@@ -63,6 +64,7 @@ class Finder:
         self.detectors = detectors
         self.names = _Names()
         self._own = own
+        self._bare = tuple(one for one in detectors if one.name in _BARE) if not own else detectors
 
     def detect(self, key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
         """Hide what is personal or secret in `text`, which stands under `key` (None in a list or at the top).
@@ -125,7 +127,7 @@ class Finder:
         """Every finding, with offsets into `text` itself; detectors look at a copy in which look-alike characters are plain ones."""
         flat, origin = folded(text)
         found: list[tuple[int, int, Detector]] = []
-        for detector in self.detectors:
+        for detector in self._bare if key is None and text.isdigit() else self.detectors:
             if not detector.gate(flat):
                 continue
             for start, end in detector.rule(key, flat):

@@ -10,19 +10,21 @@ from __future__ import annotations
 import re
 import time
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache, cached_property, partial
 from itertools import accumulate
 from typing import Any
 
 from guard.redactors.calm import calm
-from guard.redactors.engine import re2
-from guard.redactors.find import Detector, Finder
+from guard.redactors.engine import finder, re2
+from guard.redactors.find import Detector, Finder, Span
 from guard.redactors.fold import foldable, plain
 from guard.redactors.iban import LENGTHS
 from guard.redactors.national import IDS, SSN
+from guard.redactors.nested import SAYS_BASE64, SAYS_HEX
 from guard.redactors.phone import WORDS as PHONE_WORDS
 from guard.redactors.prefixes import PREFIXES
+from guard.redactors.quiet import quiet
 from guard.redactors.telling import WORDS as KEY_WORDS
 
 _X = "[0-9A-Fa-f]"
@@ -57,6 +59,11 @@ _MORE = "(?:[ -]?[0-9])"
 _CARD = rf"\b(?:(?:50|5[678]|6[37]){_MORE}{{10}}|4{_MORE}{{12}}|(?:3[0-9]|18|21|5[1-5]|2[2-7]|6[0245]){_MORE}{{12}})"
 _CARD_ALONE = re.compile(_CARD, re.ASCII)
 
+_PHONE = (
+    rf"(?i:(?:{'|'.join(PHONE_WORDS)})s?(?:[ _-]?(?:number|no|nr|num|is|at|号码|号|號碼|是|为|[:#.=]))*)"
+    r"[\\\"']*[ ]?[:=]?[ ]*\[?[\\\"']*\(?\+?[0-9](?:[ ./()-]{0,3}[0-9]){3}"
+)
+
 GATES: tuple[tuple[str, str], ...] = (
     ("at", "@|%40"),
     ("sign", r"(?:\b|\\[nrt]|%3[dD])(?:" + "|".join(["eyJ", *(_sign(*row) for row in PREFIXES)]) + ")"),
@@ -72,18 +79,24 @@ GATES: tuple[tuple[str, str], ...] = (
     ("mac", rf"{_X}{{2}}(?:[:-]{_X}{{2}}){{5}}|{_X}{{4}}\.{_X}{{4}}\.{_X}{{4}}"),
     ("dial", r"\+ ?\(?[1-9](?:[ ./()-]{0,3}[0-9]){6}"),
     ("grouped", r"[2-9][0-9]{2}[)]?[-. ]? ?[2-9][0-9]{2}[-.][0-9]{4}|1[3-9][0-9][ -][0-9]{4}[ -][0-9]{4}"),
-    ("phone", f"(?i:{'|'.join(PHONE_WORDS)})[^0-9\\x00]*[0-9]"),
+    ("phone", _PHONE),
 )
 """Name and pattern of each gate. No gate can match a NUL, which stands between two texts."""
 
 
-_JSON_KEYS = "|".join(map(re.escape, sorted(KEY_WORDS)))
-_PLAIN = "[A-Za-f][A-Za-z0-9+/_-][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]"  # three characters of ASCII in base64
+def _part(words: Collection[str]) -> str:
+    """A pattern for a key that holds one of these words as a part of its own, in any of the ways in which names are written."""
+    plain_, other = sorted(word for word in words if word.isascii()), sorted(word for word in words if not word.isascii())
+    small, big, capital = "|".join(plain_), "|".join(map(str.upper, plain_)), "|".join(map(str.capitalize, plain_))
+    return rf"(?:(?:(?:\b|[_0-9])(?:{small})|(?:\b|[_0-9a-z])(?:{big})|{capital})[^a-z\x00]|{'|'.join(other)})"
+
+
+_KEY = _part(KEY_WORDS)
 NESTED: tuple[tuple[str, str], ...] = (
     ("escape", r"[{[][^\x00]*\\"),
-    ("key", rf'(?i:{_JSON_KEYS})(?:[^"\\\x00]|\\[^\x00])*"[ \t\r\n]*:'),
-    ("base64", f"(?:{_PLAIN}){{4}}"),
-    ("hex", "(?:[2-7][0-9A-Fa-f]){12}"),
+    ("key", rf'{_KEY}(?:(?:[^"\\\x00]|\\[^\x00])*")?[ \t\r\n]*:'),
+    ("base64", SAYS_BASE64.pattern),
+    ("hex", SAYS_HEX.pattern),
 )
 """The same for texts inside texts."""
 
@@ -92,12 +105,20 @@ class Gates:
     """The gates of one table of detectors. `more` are rows that were added to it."""
 
     def __init__(self, more: Sequence[Detector] = (), *, fast: bool = True) -> None:
-        shapes = tuple(row.shape for row in more if row.shape is not None)
-        self.patterns = (*(pattern for _, pattern in (*GATES, *NESTED)), *shapes)
+        self.patterns = tuple(pattern for _, pattern in (*GATES, *NESTED))
         built = _built(tuple(map(_raw, self.patterns))) if fast and re2() else (None, ())
         self._set: Any = built[0]
         self._each: tuple[Any, ...] = built[1]
-        self._asked = [row.gate for row in more if row.shape is None or self._set is None]
+        self._asked = tuple(row.gate for row in more)
+        self._blind = any(row.shape is None for row in more)  # a gate that knows only whole leaves
+        self._shapes = _shapes(tuple(row.shape for row in more if row.shape is not None))
+
+    def quiet(self, text: str) -> bool:
+        """Whether nothing can be hidden in any leaf or under any key of the value that this JSON text was written from. False says nothing."""
+        if self._blind or "\\" in text or (not text.isascii() and foldable(text)):
+            return False
+        still = quiet(text, _CARD_ALONE) if self._set is None else not self._set.Match(_raw(text))
+        return still and not any(shape(text) for shape in self._shapes)
 
     def loud(self, texts: Sequence[str]) -> Collection[str]:
         """The texts in which something may be hidden under an ordinary key; empty where there is surely nothing."""
@@ -146,6 +167,10 @@ class Sieve:
         """The gates."""
         return self._make()
 
+    def quiet(self, text: str) -> bool:
+        """Whether there is surely nothing to hide in the value that this JSON text was written from."""
+        return self.gates.quiet(text)
+
     def __call__(self, texts: Sequence[str]) -> Collection[str]:
         """The texts in which `detect` finds something under one ordinary key or another; there is surely nothing to hide in the others.
 
@@ -163,6 +188,15 @@ class Sieve:
             if time.monotonic() > until:
                 raise TimeoutError("a result took too long to look through, so nothing of it may be shown")
         return heard
+
+
+def _shapes(patterns: tuple[str, ...]) -> list[Callable[[str], bool]]:
+    """For each pattern whether it is found anywhere in a text."""
+    return [partial(_shaped, finder(pattern)) for pattern in patterns]
+
+
+def _shaped(find: Callable[[str], list[Span]], text: str) -> bool:
+    return bool(find(text))
 
 
 def _raw(text: str) -> bytes:

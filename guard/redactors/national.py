@@ -15,7 +15,7 @@ from itertools import pairwise
 from guard.redactors import checks
 from guard.redactors.edges import closes, matches, opens, same
 from guard.redactors.keys import tokens, word_list
-from guard.redactors.views import LETTERED, MBI, form, lettered, seven_digits, sparse
+from guard.redactors.views import LETTERED, form, lettered, mbi, seven_digits, sparse
 
 _NEAR = 48  # characters before an id in which a word may tell of it
 _NOISE = re.compile(r"[^0-9A-Z]")
@@ -215,13 +215,13 @@ def ssn_gate(text: str) -> bool:
 def formed(text: str) -> bool:
     """Whether the form of an id that speaks for itself may be there, in a text or in many texts with a sign between them."""
     view = form(text)
-    if any(map(view.__contains__, _INNER)) or (b"AA00" in view and MBI.search(view) is not None):
+    if any(map(view.__contains__, _INNER)) or mbi(view):
         return True
     escapes = b"\\" in view  # a letter before an id may belong to an escape
-    return any(shape in view and (escapes or _begins(view, shape)) for shape in _BEGIN)
+    return any(shape in view and (escapes or begins(view, shape)) for shape in _BEGIN)
 
 
-def _begins(view: bytes, shape: bytes) -> bool:
+def begins(view: bytes, shape: bytes) -> bool:
     """Whether a shape stands somewhere without a letter, digit or underscore before it."""
     at = view.find(shape)
     while at > 0 and view[at - 1] in b"A0_":

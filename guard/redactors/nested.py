@@ -21,6 +21,10 @@ _MOST = 1_000_000  # characters of a text that is taken apart
 _DECODED = 65_536  # characters of a run that are decoded
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?[0-9][0-9.eE+-]*', re.DOTALL)
 _BASE64 = re.compile(r"(?:data:[^,\n]{0,100};base64,)?(?P<run>[A-Za-z0-9+/]{14,}|[A-Za-z0-9_-]{14,})={0,2}")
+PLAIN = "[A-Za-f][A-Za-z0-9+/_-][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]"
+"""Three characters of ASCII in base64."""
+SAYS_BASE64, SAYS_HEX = re.compile(f"(?:{PLAIN}){{4}}"), re.compile("(?:[2-7][0-9A-Fa-f]){12}")
+"""What a run holds that says twelve characters of ASCII in a row, or more: no random id is worth decoding, and nearly none looks like that."""
 _HEX = re.compile("(?:0[xX])?(?P<run>(?:[0-9a-f]{2}){12,}|(?:[0-9A-F]{2}){12,})")
 
 
@@ -90,18 +94,22 @@ def decoded(text: str) -> str | None:
     """What a text that is one encoded run says; None where it is none, or says nothing that can be read."""
     if len(text) < 16 or " " in text[:16]:
         return None
-    match = _HEX.fullmatch(text)
-    if match is not None:
-        raw = binascii.unhexlify(match["run"][: _DECODED & ~1])
-    else:
-        match = _BASE64.fullmatch(text)
-        if match is None:
-            return None
-        raw = _base64(match["run"][:_DECODED])
+    raw = _bytes(text)
+    if raw is None:
+        return None
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         return raw[: error.start].decode("utf-8") if error.start > len(raw) - 4 > 8 else None
+
+
+def _bytes(text: str) -> bytes | None:
+    """The bytes of a run that may say something."""
+    if SAYS_HEX.search(text) is not None and (match := _HEX.fullmatch(text)) is not None:
+        return binascii.unhexlify(match["run"][: _DECODED & ~1])
+    if SAYS_BASE64.search(text) is not None and (match := _BASE64.fullmatch(text)) is not None:
+        return _base64(match["run"][:_DECODED])
+    return None
 
 
 def _base64(run: str) -> bytes:

@@ -18,6 +18,11 @@ _US = re.compile(r"(?:1[ .-])?(?:\([2-9][0-9]{2}\) ?|[2-9][0-9]{2}[-. ])[2-9][0-
 _CHINA = re.compile(same("1[3-9][0-9]~[0-9]{4}~[0-9]{4}", " -"))
 WORDS = ("phone", "mobile", "cell", "fax", "whatsapp", "tel", "msisdn", "手机", "手機", "电话", "電話", "联系方式")
 """What every key and every text that tells of a phone number holds, in lower case."""
+OTHER = tuple(word for word in WORDS if not word.isascii())
+SPELLED = re.compile(
+    f"^(?i:{'|'.join(WORDS)})|[a-z](?:{'|'.join(f'{word[0].upper()}(?i:{word[1:]})' for word in WORDS if word.isascii())})"
+)
+"""A run of letters in which such a word stands at the beginning, or at a capital after a small letter."""
 _SAYS = re.compile("|".join(WORDS))
 _NEAR = re.compile(
     rf"(?i:(?P<word>telephone|cellphone|{'|'.join(WORDS)})s?"

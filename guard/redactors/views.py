@@ -64,7 +64,7 @@ _DOTS = re.compile(
     r"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]|(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}"
 )  # an address of four octets, or a hardware address with dots
 _LETTERS = (ascii_letters + "_").encode()
-MBI = re.compile(rb"0A[A0]0-?A[A0]0-?AA00")
+_MBI = re.compile(rb"0A[A0]0-?A[A0]0-?AA00")
 _LETTER = bytes(
     ord("A") if chr(code) in ascii_letters else ord("0") if chr(code) in digits else ord("-") if chr(code) in ". " else code
     for code in range(256)
@@ -76,7 +76,7 @@ def still(text: str) -> bool:
     """Whether no detector can find anything in one ASCII text under an ordinary key. Under half a microsecond for a short one."""
     if _SIGN.search(text) is not None and _speaks(text):
         return False
-    if "curl " in text:
+    if "curl " in text or "PRIVATE KEY" in text:
         return False
     return len(text) < _SHORT or (_RUN.search(text) is None and not bears(text))
 
@@ -125,9 +125,17 @@ def lettered(text: str) -> bool:
     """Whether letters and digits stand together as they do in a national id of few digits."""
     view = form(text)
     if b"AA00" in view or b"AA-00" in view or b"000000A" in view or b"000000(" in view:
-        return any(shape in view for shape in LETTERED) or (
-            (b"0AA00" in view or b"0-AA00" in view) and MBI.search(view) is not None
-        )
+        return any(shape in view for shape in LETTERED) or (mbi(view))
+    return False
+
+
+def mbi(view: bytes) -> bool:
+    """Whether the form of a number of Medicare is in the view."""
+    at = view.find(b"AA00", 7)
+    while at >= 0:
+        if _MBI.search(view, at - 9 if at > 9 else 0, at + 4) is not None:
+            return True
+        at = view.find(b"AA00", at + 1)
     return False
 
 
