@@ -226,7 +226,7 @@ class Plan:
         loaded = load_reading(reading, declared(self.tools), checks=self.checks, probes=self.probes)
         problems = self._misfits(loaded.names)
         hiding, trouble = made(loaded.policy.redaction, self.detectors)
-        problems += [Problem(file=str(self.folder), message=f"redact: {trouble}")] if trouble else []
+        problems += [Problem(file=self.folders[-1], message=f"redact: {trouble}")] if trouble else []
         for verify in (VERIFY if self.verify is None else self.verify) if not problems else ():
             problems += verify(loaded, reading.cases)
         problems += _wider_cases(loaded, reading) if not problems else ()

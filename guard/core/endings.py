@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from guard.core import answer, audit
 from guard.core.board import Board, Context, at, followers, row_of
+from guard.core.hiding import echoing
 from guard.core.model import Allow, CallKey, Outcome, Refusal, ValidCall
 from guard.core.ports import CallRow, Event, Executed, Redactor
 from guard.core.reasons import Reason
@@ -61,6 +62,7 @@ def _withheld(valid: ValidCall, key: CallKey, ran: Executed) -> Outcome:
 
 def _outcome(context: Context, allow: Allow, ran: Executed, key: CallKey) -> tuple[Outcome, tuple[str, ...]]:
     valid = allow.call.valid
+    context = replace(context, redactor=echoing(context.redactor, valid.arguments))
     spent = allow.approval.id if allow.approval else None
     if not ran.started:
         reason = Reason.INTERRUPTED if ran.interrupted else Reason.LEASE_OVER if ran.lapsed else Reason.INTERNAL_ERROR

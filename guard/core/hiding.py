@@ -8,15 +8,19 @@ found are passed to the detectors one by one.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from guard.core.ports import Redactor
+from guard.core.redaction import MASKS
 from guard.core.values import Json, JsonObject, encode
 
 _MAX_LEAF = 250_000  # characters of one text inside a record; what is longer is cut before it is looked at
 _MARGIN = 16_384  # characters beyond a cut that detectors still see: no secret is longer, so none is missed for being cut in two
 _MOST = 32_000_000  # characters of all texts of one value: more is withheld
+_LEAST = 6  # characters of a secret that is looked for in the answer to the call that held it
+_DIGITS = frozenset({"card", "iban", "ssn", "id", "ip", "mac", "phone"})
 _SHORT = 1_000_000  # a number below it is no phone number, card or id, unless its key says so
 
 
@@ -159,6 +163,55 @@ def _text(value: str, redactor: Redactor, kinds: set[str], key: str | None) -> s
     if found:
         kinds.update(found)
     return text if len(value) <= _MAX_LEAF else text + " [cut]"
+
+
+def together(texts: list[str], redactor: Redactor, kinds: set[str]) -> list[str]:
+    """Pieces of one text in which everything was hidden already, and what is cut over several of them as well.
+
+    Where that is found the pieces are put together in the first. Digits are not: numbers beside each other are not one number.
+    """
+    if sum(map(bool, texts)) < 2:
+        return texts
+    joined, found = redactor.detect(None, "".join(texts)[: _MAX_LEAF + _MARGIN])
+    if not set(found) - _DIGITS:
+        return texts
+    kinds.update(found)
+    return [joined[:_MAX_LEAF], *[""] * (len(texts) - 1)]
+
+
+def echoing(redactor: Redactor, arguments: JsonObject) -> Redactor:
+    """A redactor for the answer to one call: a secret that its arguments held is one wherever it stands, whoever sends it back."""
+    secrets = sorted(_secrets(arguments, None, redactor), key=len, reverse=True)
+    if not secrets:
+        return redactor
+
+    def detect(key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
+        clear = text
+        for secret in secrets:
+            clear = clear.replace(secret, MASKS["secret"])
+        shown, found = redactor.detect(key, clear)
+        return (
+            (text, ())
+            if clear is text and not found
+            else (shown, found if clear == text else (*dict.fromkeys(("secret", *found)),))
+        )
+
+    return replace(redactor, detect=detect, quiet=_loud, sift=frozenset)
+
+
+def _loud(_text: str) -> bool:
+    return False
+
+
+def _secrets(value: Json, key: str | None, redactor: Redactor) -> set[str]:
+    """The texts of a value that are hidden whole because of their keys."""
+    if isinstance(value, dict):
+        return {text for name, item in value.items() for text in _secrets(item, _below(key, name), redactor)}
+    if isinstance(value, list):
+        return {text for item in value for text in _secrets(item, key, redactor)}
+    if isinstance(value, str) and len(value) >= _LEAST and key is not None and redactor.detect(key, value)[0] == MASKS["secret"]:
+        return {value}
+    return set()
 
 
 def beginning(text: str, most: int, redactor: Redactor, key: str | None = None) -> tuple[str, tuple[str, ...]]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from guard.core.hiding import beginning, shown_text
+from guard.core.hiding import beginning, shown_text, together
 from guard.core.model import Block, Content, Image
 from guard.core.paths import ANY, Path
 from guard.core.ports import Executed, Redactor
@@ -39,11 +39,13 @@ def redact(ran: Executed, tool: Tool, redactor: Redactor) -> Shown:
     said = isinstance(value, str) and ran.failed  # what a tool says about its own failure has no fields to choose from
     fields = None if said else tool.result.keep
     if ran.content is not None and isinstance(value, str) and fields is None:  # the blocks say everything
-        blocks = [_block(block, tool, redactor, kinds) for block in ran.content]
+        blocks = _joined([_block(block, tool, redactor, kinds) for block in ran.content], redactor, kinds)
         return Shown(content=tuple(blocks) or _nothing(tool), hidden=tuple(sorted(kinds)), empty=not blocks)
     kept = value if fields is None else keep(value, fields)
     if _is_empty(kept):
         return Shown(content=_nothing(tool), empty=True, dropped=not _is_empty(value))
+    if isinstance(kept, list) and all(isinstance(item, str) for item in kept):  # what a tool gave piece by piece
+        kept = _pieces(kept, redactor, kinds)
     if isinstance(kept, str):
         text, cut = _text(kept, tool, redactor, kinds)
     else:
@@ -67,6 +69,27 @@ def _places(value: Json) -> int:
         return _PLACE.fullmatch(value) is not None
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return sum(_places(item) for item in items)
+
+
+def _pieces(texts: list[str], redactor: Redactor, kinds: set[str]) -> list[str]:
+    """The same list, unless something is cut over several of its texts."""
+    shown = [redactor.detect(None, text)[0] for text in texts]
+    joined = together(shown, redactor, kinds)
+    return texts if joined is shown else joined
+
+
+def _joined(blocks: list[Block], redactor: Redactor, kinds: set[str]) -> list[Block]:
+    """The blocks without what is cut over several texts."""
+    before = [block for block in blocks if isinstance(block, str)]
+    texts = together(before, redactor, kinds)
+    if texts is before:
+        return blocks
+    first = next(index for index, block in enumerate(blocks) if isinstance(block, str))
+    return [
+        texts[0] if index == first else block
+        for index, block in enumerate(blocks)
+        if index == first or not isinstance(block, str)
+    ]
 
 
 def _block(block: Block, tool: Tool, redactor: Redactor, kinds: set[str]) -> Block:

@@ -14,7 +14,6 @@ from typing import Any
 from guard.core.dialect import fault, runaway
 from guard.core.redaction import OwnDetector, Redaction
 from guard.redactors.card import luhn
-from guard.redactors.edges import closes, opens, wordy
 from guard.redactors.engine import finder, re2
 from guard.redactors.find import Detector, Span
 from guard.redactors.keys import tokens
@@ -48,15 +47,10 @@ def own(row: OwnDetector) -> Detector:
     def rule(key: str | None, text: str) -> list[Span]:
         told = not phrases or (key is not None and any(phrase.told(key) for phrase in phrases))
         spans = [span for span in search(text) if told or any(phrase.near(text, span[0]) for phrase in phrases)]
-        return [span for span in spans if _alone(text, *span) and check(text[span[0] : span[1]])]
+        return [span for span in spans if check(text[span[0] : span[1]])]
 
     gate: Callable[[str], bool] = lambda text: bool(search(text))  # noqa: E731 - one line of its own
     return Detector(name=row.name, gate=gate, rule=rule, replacement=row.mask, shape=row.pattern, words=row.words)
-
-
-def _alone(text: str, start: int, end: int) -> bool:
-    """Whether a finding that begins or ends like a word is no part of a longer one."""
-    return (not wordy(text[start]) or opens(text, start)) and (not wordy(text[end - 1]) or closes(text, end))
 
 
 class _Phrase:

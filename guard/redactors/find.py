@@ -23,7 +23,7 @@ Span: TypeAlias = tuple[int, int]
 
 _ROUNDS = 4
 _NAME = 64  # characters of the longest name of a field that is remembered
-_SECONDS = 10.0  # for one text; the rules take a hundredth of it for the longest that is looked at
+_SECONDS = 10.0  # of this thread, for one text; the rules take a tenth of it for the longest that is looked at
 _BARE = frozenset({"card", "id"})  # kinds that digits alone may be
 _WHOLE = re.compile(r"([0-9]{1,40})\.0{1,40}")
 
@@ -60,10 +60,11 @@ class Finder:
     `own`: whether rows were added to those that are always there, so that the quick look, which knows only these, says nothing.
     """
 
-    def __init__(self, detectors: tuple[Detector, ...], *, own: bool = False) -> None:
+    def __init__(self, detectors: tuple[Detector, ...], *, own: bool = False, seconds: float = _SECONDS) -> None:
         self.detectors = detectors
         self.names = _Names()
         self._own = own
+        self._seconds = seconds
         self._bare = tuple(one for one in detectors if one.name in _BARE) if not own else detectors
 
     def detect(self, key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
@@ -114,7 +115,7 @@ class Finder:
             shown, kinds = self._hidden(key, whole[1])
             return (shown, kinds) if kinds else (text, ())
         hidden: set[str] = set()
-        until = time.monotonic() + _SECONDS
+        until = time.thread_time() + self._seconds
         for _ in range(_ROUNDS):
             found = self.found(key, text, until)
             if not found:
@@ -132,7 +133,7 @@ class Finder:
                 continue
             for start, end in detector.rule(key, flat):
                 found.append((origin[start], origin[end - 1] + 1, detector) if origin else (start, end, detector))
-            if time.monotonic() > until:
+            if time.thread_time() > until:
                 raise TimeoutError("a text took too long to look through, so nothing of it may be shown")
         return found
 

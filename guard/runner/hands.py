@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from guard.core import ports as p
 from guard.core.audit import reference
+from guard.core.hiding import echoing
 from guard.core.model import Session
 from guard.core.values import Json, canonical, copy, keyed
 from guard.errors import AnsweredInterrupt, GuardError, OutcomeUnknownError, StoreError, ToolError
@@ -172,12 +173,13 @@ class Hands:
         """What a tool raised: the class for the audit, the text only where the tool declared it safe, all of it for the host's log."""
         if isinstance(error, OutcomeUnknownError):
             return p.Executed(unclear=True, ms=_since(started))
+        hiding = echoing(self.redactor, command.arguments)
         if command.tool.acts and not isinstance(error, ToolError) and cut_off(error):
-            failure(f"tool {command.tool.name} (reference {reference(command.key)}, outcome unknown)", error, self.redactor)
+            failure(f"tool {command.tool.name} (reference {reference(command.key)}, outcome unknown)", error, hiding)
             return p.Executed(unclear=True, ms=_since(started))
         safe = _text(error) if isinstance(error, ToolError) else None
         if safe is None:
-            failure(f"tool {command.tool.name} (reference {reference(command.key)})", error, self.redactor)
+            failure(f"tool {command.tool.name} (reference {reference(command.key)})", error, hiding)
         return p.Executed(error=_class(error), safe=safe, ms=_since(started))
 
     @contextmanager
