@@ -101,7 +101,7 @@ class Guard(runner.Guard):
         - `clock`: the store's clock, for tests.
         - `watch`: True, or seconds between two looks at the folder: a changed policy is loaded by itself until `close()`.
         - `stale_after`: seconds after which a policy that was not found to be the right one any more refuses every call.
-        - `detectors`: further rows of the table of `guard.redactors`; like those of a policy they only hide more.
+        - `detectors`: further rows of the table of `guard.redactors`, which only hide more.
         - `rules`: a Casbin adapter that brings further rules; `signal`: a Casbin watcher that says when they changed.
 
         Raises PolicyError with every problem at once, StoreError when the store cannot be opened.
@@ -224,9 +224,8 @@ class Plan:
         from guard.policy.load import load_reading  # noqa: PLC0415 - as above
 
         loaded = load_reading(reading, declared(self.tools), checks=self.checks, probes=self.probes)
-        problems = self._misfits(loaded.names)
         hiding, trouble = made(loaded.policy.redaction, self.detectors)
-        problems += [Problem(file=self.folders[-1], message=f"redact: {trouble}")] if trouble else []
+        problems = self._misfits(loaded.names) + [Problem(file=self.folders[-1], message=f"redact: {why}") for why in trouble]
         for verify in (VERIFY if self.verify is None else self.verify) if not problems else ():
             problems += verify(loaded, reading.cases)
         problems += _wider_cases(loaded, reading) if not problems else ()

@@ -58,12 +58,12 @@ def redactor(redaction: Redaction = REDACTION, detectors: Sequence[Detector] = (
     return Redactor(detect=finder.detect, quiet=sieve.quiet, sift=sieve, tells=telling.__getitem__)
 
 
-def made(redaction: Redaction, detectors: Sequence[Detector] = ()) -> tuple[Redactor, str]:
+def made(redaction: Redaction, detectors: Sequence[Detector] = ()) -> tuple[Redactor, list[str]]:
     """The same as `redactor`, and what keeps it from being made: then it hides what is always hidden."""
     try:
-        return redactor(redaction, detectors), ""
+        return redactor(redaction, detectors), []
     except (ValueError, ImportError) as error:
-        return REDACTOR, str(error)
+        return REDACTOR, [str(error)]
 
 
 def _added(redaction: Redaction) -> tuple[Detector, ...]:
