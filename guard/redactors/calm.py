@@ -17,7 +17,7 @@ from guard.redactors.nested import decoded, is_json
 from guard.redactors.phone import WORDS as PHONE_WORDS
 from guard.redactors.prefixes import PREFIXES
 from guard.redactors.secret import SIGNS_INSIDE
-from guard.redactors.views import LONG, SECRET_WORDS, grid, long_name, seven_digits, shape, still, twelve_digits
+from guard.redactors.views import LONG, SECRET_WORDS, SHORT, grid, long_name, seven_digits, shape, still, twelve_digits
 
 _DIAL = re.compile(r"\+ ?\(?[1-9]")
 _RUNS = re.compile("[A-Za-z0-9_.~/+=:-]{20,}")
@@ -52,7 +52,7 @@ def _encoded(text: str) -> bool:
 
 def _trivial(text: str) -> bool:
     """Whether a text is too short, or has too few digits, for anything that needs no other sign."""
-    return (text.isalpha() and len(text) < LONG) or (text.isdigit() and len(text) < _CARD)
+    return (text.isalpha() and len(text) < SHORT) or (text.isdigit() and len(text) < _CARD)
 
 
 def _loud(flat: str, low: str, texts: Sequence[str]) -> bool:

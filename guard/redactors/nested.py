@@ -24,7 +24,7 @@ _BASE64 = re.compile(r"(?:data:[^,\n]{0,100};base64,)?(?P<run>[A-Za-z0-9+/]{14,}
 PLAIN = "[A-Za-f][A-Za-z0-9+/_-][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]"
 """Three characters of ASCII in base64."""
 SAYS_BASE64, SAYS_HEX = re.compile(f"(?:{PLAIN}){{4}}"), re.compile("(?:[2-7][0-9A-Fa-f]){12}")
-"""What a run holds that says twelve characters of ASCII in a row, or more: no random id is worth decoding, and nearly none looks like that."""
+"""What a run holds that says twelve characters of ASCII in a row, or more: nearly no random id looks like that. Shorter runs are not decoded."""
 _HEX = re.compile("(?:0[xX])?(?P<run>(?:[0-9a-f]{2}){12,}|(?:[0-9A-F]{2}){12,})")
 
 

@@ -19,7 +19,7 @@ from guard.redactors.phone import SPELLED
 from guard.redactors.prefixes import PREFIXES
 from guard.redactors.secret import SIGNS_INSIDE
 from guard.redactors.telling import WORDS as KEY_WORDS
-from guard.redactors.views import form, grid, long_name, mbi, shape, twelve_digits
+from guard.redactors.views import SHORT, form, grid, long_name, mbi, shape, twelve_digits
 
 _SAY, _SIGN, _CARRY = 1, 2, 4
 _SAYING = frozenset({_SAY, _SAY | _SIGN})
@@ -88,7 +88,7 @@ def quiet(text: str, card: re.Pattern[str]) -> bool:
         or (not text.isascii() and any(map(text.__contains__, _OTHER)))
     ):
         return False
-    if (2 in said or "4b1d" in text or long_name(text)) and _long(text, signed=2 in said or "4b1d" in text):
+    if (2 in said or "4b1d" in text or long_name(text, SHORT)) and _long(text, signed=2 in said or "4b1d" in text):
         return False
     return not (grid(text) or iban_gate(text) or _formed(text) or _numbered(text, card))
 

@@ -48,11 +48,11 @@ LETTERED = (
 )
 """Shapes of national ids in which fewer than seven digits stand together: `A` for a letter, `0` for a digit, `-` for dot and space."""
 
-_SHORT = 17  # characters of a hardware address: nothing without a digit or sign is shorter
+SHORT = 17  # characters of a hardware address: nothing without a digit or sign is shorter
 _SEPARATORS = b" ./()-+"  # what may stand between the digits of a phone number or an id
 _SEVEN = b"0" * 7
 _TWELVE = b"0" * 12
-_TWENTY = b"a" * LONG
+_MANY = b"a" * LONG
 _SIGN = re.compile("[0-9@%:=]")
 _RUN = re.compile("[A-Za-z0-9_.~/+=-]{16}")
 _NO_SIGN = bytes(code for code in range(256) if chr(code) not in f"@%:={digits}")
@@ -78,7 +78,7 @@ def still(text: str) -> bool:
         return False
     if "curl " in text or "PRIVATE KEY" in text:
         return False
-    return len(text) < _SHORT or (_RUN.search(text) is None and not bears(text))
+    return len(text) < SHORT or (_RUN.search(text) is None and not bears(text))
 
 
 def _speaks(text: str) -> bool:
@@ -111,9 +111,9 @@ def twelve_digits(text: str) -> bool:
     return _TWELVE in text.encode("utf-8", "surrogatepass").translate(_DIGIT, b" -")
 
 
-def long_name(text: str) -> bool:
-    """Whether twenty characters of the kind that keys are made of stand together."""
-    return len(text) >= LONG and _TWENTY in text.encode("utf-8", "surrogatepass").translate(_NAME)
+def long_name(text: str, least: int = LONG) -> bool:
+    """Whether so many characters of the kind that keys are made of stand together."""
+    return len(text) >= least and _MANY[:least] in text.encode("utf-8", "surrogatepass").translate(_NAME)
 
 
 def shape(text: str) -> bytes:
