@@ -14,6 +14,7 @@ from guard.redactors.views import twelve_digits
 
 _RUN = re.compile(r"[0-9]+(?:[ -][0-9]+)*")
 _GROUP = re.compile("[0-9]+")
+_FRACTION = re.compile(r"[0-9]{12}\.0")
 _ID_WORDS = frozenset(
     {"id", "ids", "order", "orders", "tracking", "sku", "uuid", "guid", "serial", "isbn", "ean", "upc", "barcode", "hash"}
 )
@@ -56,6 +57,11 @@ def card_spans(key: str | None, text: str) -> list[tuple[int, int]]:
     return [
         span for run in _RUN.finditer(text) if run.end() - run.start() >= 12 for span in _in_run(text, run.start(), run.end())
     ]
+
+
+def cards_in_json(text: str) -> bool:
+    """Whether a card may stand in the JSON text of a value without escapes: there as in the leaf, but that a fraction of zeros is none."""
+    return _FRACTION.search(text) is not None or bool(card_spans(None, text))
 
 
 def _in_run(text: str, start: int, end: int) -> list[tuple[int, int]]:

@@ -16,6 +16,7 @@ from itertools import accumulate
 from typing import Any
 
 from guard.redactors.calm import calm
+from guard.redactors.card import cards_in_json
 from guard.redactors.engine import finder, re2
 from guard.redactors.find import Detector, Finder, Span
 from guard.redactors.fold import foldable, plain
@@ -101,6 +102,9 @@ NESTED: tuple[tuple[str, str], ...] = (
 """The same for texts inside texts."""
 
 
+_ONLY_CARD = [next(number for number, (name, _) in enumerate(GATES) if name == "card")]
+
+
 class Gates:
     """The gates of one table of detectors. `more` are rows that were added to it."""
 
@@ -117,8 +121,12 @@ class Gates:
         """Whether nothing can be hidden in any leaf or under any key of the value that this JSON text was written from. False says nothing."""
         if self._blind or "\\" in text or (not text.isascii() and foldable(text)):
             return False
-        still = quiet(text, _CARD_ALONE) if self._set is None else not self._set.Match(_raw(text))
+        still = quiet(text, _CARD_ALONE) if self._set is None else self._still(text)
         return still and not any(shape(text) for shape in self._shapes)
+
+    def _still(self, text: str) -> bool:
+        found = self._set.Match(_raw(text))
+        return not found or (found == _ONLY_CARD and not cards_in_json(text))
 
     def loud(self, texts: Sequence[str]) -> Collection[str]:
         """The texts in which something may be hidden under an ordinary key; empty where there is surely nothing."""

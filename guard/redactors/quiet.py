@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from string import ascii_letters
 
+from guard.redactors.card import cards_in_json
 from guard.redactors.iban import iban_gate
 from guard.redactors.keys import tokens
 from guard.redactors.national import IDS, SSN, begins
@@ -143,4 +144,4 @@ def _numbered(text: str, card: re.Pattern[str]) -> bool:
     """Whether digits may be a phone number or a card: by a plus, by their shape, or by their count and beginning."""
     if b"000-0000" in shape(text) or ("+" in text and _DIAL.search(text) is not None):
         return True
-    return twelve_digits(text) and any(card.search(run) is not None for run in _NUMBERS.findall(text))
+    return twelve_digits(text) and any(card.search(run) is not None for run in _NUMBERS.findall(text)) and cards_in_json(text)
