@@ -17,6 +17,7 @@ from guard.core.values import JsonObject
 from guard.errors import GuardError, PolicyError, Problem
 from guard.redactors import REDACTOR, Detector, made
 from guard.runner import guard as runner
+from guard.runner.behind import without
 from guard.runner.reload import Built
 from guard.runner.report import failure
 from guard.runner.threads import within
@@ -98,10 +99,9 @@ class Guard(runner.Guard):
         - `checks`: named checks that the policy may use.
         - `probes`: for tools with `effect: probe` what became of the act with a key: None or False (nothing), True or its result.
         - `patience`: how many seconds a check or a loader of facts may take before the call is refused; without it they run inline.
-        - `clock`: the store's clock, for tests.
+        - `clock`: the store's clock, for tests. `detectors`: further rows of the table of `guard.redactors`, which only hide more.
         - `watch`: True, or seconds between two looks at the folder: a changed policy is loaded by itself until `close()`.
         - `stale_after`: seconds after which a policy that was not found to be the right one any more refuses every call.
-        - `detectors`: further rows of the table of `guard.redactors`, which only hide more.
         - `rules`: a Casbin adapter that brings further rules; `signal`: a Casbin watcher that says when they changed.
 
         Raises PolicyError with every problem at once, StoreError when the store cannot be opened.
@@ -231,8 +231,8 @@ class Plan:
         problems += _wider_cases(loaded, reading) if not problems else ()
         if problems:
             raise PolicyError(problems, loaded.warnings)
-        tools = {name: self.tools[registered] for name, registered in loaded.names.items()}
-        return Built(policy=loaded.policy, tools={**tools, **_endpoints(loaded)}, warnings=loaded.warnings, redactor=hiding)
+        tools = {**{name: self.tools[one] for name, one in loaded.names.items()}, **_endpoints(loaded)}
+        return Built(policy=loaded.policy, tools=tools, warnings=loaded.warnings, redactor=hiding)
 
     def _misfits(self, names: Mapping[str, str]) -> list[Problem]:
         lost = [name for name, registered in names.items() if registered not in self.tools]
@@ -276,7 +276,7 @@ def _watched(name: str, check: Callable[[JsonObject], str | None], patience: flo
     try:
         return within(partial(check, arguments), patience)
     except Exception as error:
-        failure(f"check {name}", error, REDACTOR)
+        failure(f"check {name}", error, without(REDACTOR, arguments))
         raise
 
 

@@ -16,6 +16,7 @@ from guard.review.view import View
 from guard.review.visible import shown
 
 T, M, R, P = "tools.yaml", "money.yaml", "rules.csv", "people.yaml"
+AMOUNTS = "{calls: 3, sum: amount, per: order_id, at_most: 900}"
 
 
 def more(name: str, description: str, rest: str = "") -> Edit:
@@ -43,6 +44,40 @@ QUIET: dict[str, Edit] = {
     "alternatives of other arguments": (M, "{amount: {maximum: 100}}", "{urgent: true}"),
     "a sum above one call": (M, "at_most: 900", "at_most: 1"),
     "as many calls as the run": (M, "limits: {calls: 3", "limits: {calls: 20"),
+    "more calls in a window than in a run": (M, AMOUNTS, f"[{AMOUNTS}, {{calls: 30, per: 24h}}]"),
+    "a longer window with more": (M, AMOUNTS, f"[{AMOUNTS}, {{calls: 8, per: 1h}}, {{calls: 9, per: 24h}}]"),
+    "a longer window with less than all shorter ones": (
+        M,
+        AMOUNTS,
+        f"[{AMOUNTS}, {{calls: 2, per: 1h}}, {{calls: 47, per: 24h}}]",
+    ),
+    "a person's window below the tenant's": (
+        M,
+        AMOUNTS,
+        f"[{AMOUNTS}, {{calls: 8, per: 24h}}, {{calls: 7, per: 1h, of: conversation}}, {{calls: 9, per: 24h, of: tenant}}]",
+    ),
+    "a window of another argument": (
+        M,
+        AMOUNTS,
+        f"[{AMOUNTS}, {{calls: 8, per: 24h, of: order_id}}, {{calls: 9, per: 1h, of: region}}]",
+    ),
+    "calls beside a window on trial": (
+        M,
+        AMOUNTS,
+        f"[{AMOUNTS}, {{calls: 9, per: 1h}}, {{calls: 8, per: 24h, enforce: shadow}}]",
+    ),
+    "all tools less than this one": (
+        M,
+        "  run: {steps",
+        "  windows: [{calls: 100, per: 24h}, {calls: 50, per: 1h}]\n  run: {steps",
+    ),
+    "calls within a conversation": (M, AMOUNTS, f"[{AMOUNTS}, {{calls: 100, per: 24h, of: conversation}}]"),
+    "a ceiling that the least call just meets": (
+        M,
+        AMOUNTS,
+        f"{AMOUNTS}\n    ceilings: {{arguments_bytes: 14, arguments_items: 2}}",
+    ),
+    "a ceiling below the turn's limit": (M, "limits:\n", "ceilings: {message_calls: 16}\nlimits:\n  turn: {calls: 16}\n"),
     "an identity that is grounded": (
         M,
         "{order_id: {returned_by: find_order.order_id}}",

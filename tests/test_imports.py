@@ -27,6 +27,9 @@ LANGUAGE = (
     "dialect",
     "redaction",
     "paths",
+    "keytree",
+    "fields",
+    "views",
     "conditions",
     "endpoints",
     "rules",
@@ -36,13 +39,30 @@ LANGUAGE = (
     "acting",
     "ports",
 )  # each may use those before it
-HELPERS = ("sources", "hiding", "answer", "audit", "board", "recall", "endings", "taking", "quotas")  # as well, and the language
+HELPERS = (
+    "sources",
+    "handles",
+    "hiding",
+    "sealing",
+    "putback",
+    "answer",
+    "audit",
+    "board",
+    "recall",
+    "endings",
+    "taking",
+    "looking",
+    "quotas",
+)  # as well, and the language
 ROOMS = ("parse", "bind", "validate", "ground", "authorize", "limit", "approve", "redact")  # never each other
 BOUNDARY = (
     "core.values",
     "core.dialect",  # policies and redactors hold patterns that both must judge alike
     "core.redaction",  # a policy may not take the name of a kind that is always hidden
     "core.paths",
+    "core.keytree",
+    "core.fields",
+    "core.views",
     "core.conditions",
     "core.endpoints",
     "core.rules",
@@ -65,6 +85,7 @@ def _core() -> dict[str, tuple[str, ...]]:
     rules["core.endings"] += ("core.redact",)  # what an executed call means includes what may be shown of it
     rules["core.quotas"] += ("core.limit",)  # the room's work on a whole turn
     rules["core.redact"] += ("core.hiding",)
+    rules["core.bind"] += ("core.putback",)
     rules["core.ground"] += ("core.sources",)
     rules["core.limit"] += ("core.sources",)
     return rules
@@ -74,7 +95,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "errors": (),
     **_core(),
     "core.pipeline": ("errors", "core"),
-    "policy": (*BOUNDARY, "errors", "policy"),
+    "policy": (*BOUNDARY, "core.handles", "errors", "policy"),  # handles: how types of them are spelled
     "tools": (*BOUNDARY, "errors", "tools"),
     "redactors": (*BOUNDARY, "errors", "redactors"),
     "stores": (*BOUNDARY, "errors", "stores"),
@@ -175,7 +196,7 @@ def test_each_proof_is_built_in_one_place(proof: str) -> None:
 
 def test_no_proof_is_copied_with_changes() -> None:
     """`replace` on a proof would change what was proven: the core uses it on rows, outcomes, sessions and openings alone."""
-    for name in (*ROOMS, "pipeline", "taking", "board", "recall", "endings"):
+    for name in (*ROOMS, "pipeline", "taking", "looking", "board", "recall", "endings"):
         for node in ast.walk(tree(MODULES[f"guard.core.{name}"])):
             if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "replace":
                 first = ast.unparse(node.args[0])
@@ -183,13 +204,13 @@ def test_no_proof_is_copied_with_changes() -> None:
 
 
 def test_only_the_walk_yields_in_the_core() -> None:
-    """A room that yields would hide a step: only the pipeline, and what it does with one action behind the decision, ask for anything."""
+    """A room that yields would hide a step: only the pipeline, and what it does with actions and look-ups behind the decision, ask for anything."""
     found = {
         name
         for name, path in MODULES.items()
         if within(name, "guard.core") and any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(tree(path)))
     }
-    assert found == {"guard.core.pipeline", "guard.core.taking", "guard.core.commands"}
+    assert found == {"guard.core.pipeline", "guard.core.taking", "guard.core.looking", "guard.core.commands"}
 
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:

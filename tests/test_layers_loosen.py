@@ -10,6 +10,7 @@ from layers_kit import LINES, Files, folders, line, loaded, look, org, pay
 from guard.errors import PolicyError, Problem
 from guard.policy.language import KEYS
 from guard.policy.layers.asking import COMPARED
+from guard.policy.layers.hides import HIDES
 from guard.policy.layers.keys import RULES
 from guard.policy.layers.merge import MERGED
 
@@ -68,6 +69,10 @@ LOOSENED: dict[str, tuple[Files, str]] = {
     "approve: less shown": (pay("approve: {by: [lead], show: [order_id]}"), "approve:"),
     "result: one more field": (look("result: {keep: [order_id, secret]}"), "result:"),
     "result: a whole where a part was kept": (look("result: {keep: [lines]}"), "result:"),
+    "result: a field at any depth": (look("result: {keep: [..secret]}"), "result:"),
+    "result: for a role": (look("result: {roles: {lead: {keep: [order_id]}}}"), "result:"),
+    "handles are put back": (look("handles: {order_id: email}"), "  look:"),
+    "masks are let through": (look("masks: {order_id: allow}"), "  look:"),
     "result: all items' fields": (look('result: {keep: ["lines[*]"]}'), "result:"),
     "result: more bytes": (look("result: {max_bytes: 6000}"), "result:"),
     "result: other words for nothing": (look("result: {empty: all is well}"), "result:"),
@@ -204,7 +209,7 @@ def test_every_key_of_the_language_was_thought_of() -> None:
     assert set(RULES) == set(KEYS["tool"])
     assert set(MERGED) == set(KEYS["file"])
     assert set(COMPARED) == set(KEYS["approval"])
-    assert set(KEYS["result"]) == {"keep", "empty", "max_bytes"}
+    assert set(KEYS["result"]) == {"keep", "empty", "max_bytes", "roles", *HIDES}
     assert set(KEYS["binding"]) == {"from", "strict"}
     assert set(KEYS["limits"]) == {"turn", "run", "conversation", "windows"}
 

@@ -134,6 +134,11 @@ TIGHTENED: dict[str, tuple[Files, Callable[[Loaded], object], object]] = {
         lambda f: f.policy.tools["look"].approval[0].self_,
         True,
     ),
+    "result: a field less": (
+        look("result: {drop: [order_id]}"),
+        lambda f: [str(one) for one in f.policy.tools["look"].result.rules.hide],
+        ["drop order_id"],
+    ),
     "result: fewer fields": (look('result: {keep: [customer.name, "lines[*].price"]}'), lambda f: _keep(f.policy), None),
     "result: fewer bytes": (look("result: {max_bytes: 100}"), lambda f: f.policy.tools["look"].result.max_bytes, 100),
     "a tool of its own": (

@@ -152,7 +152,7 @@ cases:
 
 def test_every_key_of_the_language_is_taken_away_or_known_to_narrow_nothing() -> None:
     """A new key that refuses, holds or hides gets a row, so that no rule of its kind goes uncounted."""
-    other = {"kind", "description", "coerce", "unwrap", "repeat", "timeout", "effect", "lease"}
+    other = {"kind", "description", "coerce", "unwrap", "repeat", "timeout", "effect", "lease", "handles", "masks", "http"}
 
     assert set(KEYS["tool"]) == set(_ROWS) | other
     assert set(KEYS["tool_limits"]) == {"calls", "equal", *_SUM, "of", "enforce"}
@@ -171,7 +171,8 @@ def test_every_key_of_the_language_is_taken_away_or_known_to_narrow_nothing() ->
     }
     assert set(KEYS["after"]) == {"tool", "where", *_NARROWING, "verified", "enforce"}
     assert set(KEYS["approval"]) == {"by", "when", "expires", "show"}
-    assert set(KEYS["result"]) == {"keep", "empty", "max_bytes"}
+    assert set(KEYS["result"]) == {"keep", "drop", "mask", "hash", "handle", "blocks", "roles", "empty", "max_bytes"}
+    assert set(KEYS["role_result"]) == {"keep", "drop", "mask", "hash", "handle", "blocks", "show"}
 
 
 def test_windows_and_ceilings_are_taken_away_one_by_one(tmp_path: Path) -> None:

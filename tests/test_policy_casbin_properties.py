@@ -8,7 +8,7 @@ from policy_casbin_kit import judging
 
 from guard.core.model import Session
 from guard.policy.engine.closure import Closure
-from guard.policy.rule_files import Grant, Rule
+from guard.policy.rule_files import Grant, Rule, RuleBook
 
 SUBJECTS = ["user:E1", "user:boss", "clerk", "boss", "*"]
 RULES = st.builds(
@@ -58,7 +58,7 @@ def test_casbin_says_what_the_rules_say(rules: list[Rule], grants: list[Grant], 
         hits = {
             rule.eft
             for rule in rules
-            if rule.act == "call" and rule.covers(tool) and rule.sub in subjects and rule.dom in {session.tenant, "*"}
+            if rule.act == "call" and RuleBook().covers(rule, tool) and rule.sub in subjects and rule.dom in {session.tenant, "*"}
         }
         verdict = judge.decide(session, tool, "call")
 

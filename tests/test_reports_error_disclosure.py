@@ -205,3 +205,55 @@ def test_a_broken_text_is_not_logged_br_191(tmp_path: Path, size: int, caplog: p
     assert "SSSSSSSS" not in records + caplog.text + json.dumps(turn.messages)
     assert len(records) < 4_000
     desk.closed()
+
+
+OWN = """
+    tools:
+      q:
+        kind: read
+        allow: [staff]
+        checks: [fine]
+        resource: {record: id}
+        result: {mask: {"..owner": fixed}, drop: [..dsn]}
+"""
+
+
+@BOTH
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+@pytest.mark.parametrize("where", ["check", "loader", "tool", "safe", "answer"])
+def test_failures_of_the_hosts_own_code_br_187c(
+    tmp_path: Path, wire: str, store: str, where: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever fails (a check, a loader, the tool by an error, by declared words or by its answer), nobody reads what it held."""
+
+    def fails(_: Any) -> Any:
+        raise DatabaseError
+
+    def q(id: str) -> Any:  # noqa: A002 - as the policy calls it
+        if where == "tool":
+            raise DatabaseError
+        if where == "safe":
+            raise ToolError(json.dumps({"dsn": SECRET, "owner": "S-1 Muster", "why": "locked"}))
+        return {"ok": where != "answer", "dsn": SECRET, "owner": "S-1 Muster", "why": "locked"}
+
+    checks = {"fine": fails if where == "check" else lambda arguments: None}
+    desk = start(tmp_path, wire, OWN, {"q": q}, store=store, checks=checks)
+    desk.guard.resource("record")(fails if where == "loader" else lambda identity: {"id": identity})
+    with caplog.at_level(logging.DEBUG):
+        turn = desk.propose(("c1", "q", {"id": "r1"}))
+    printed = capfd.readouterr()
+    texts = [
+        desk.everything(),
+        repr(turn.outcomes),
+        caplog.text,
+        printed.out,
+        printed.err,
+        json.dumps(desk.chat.resume(desk.history)),
+    ]
+    for word in ("FAKE-PW", "internal.example", "S-1 Muster"):
+        assert not [text for text in texts if word in text]
+    if where in ("check", "loader", "tool"):
+        assert "Traceback" in caplog.text
+    else:
+        assert "locked" in desk.result("c1")
+    desk.closed()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from guard.cli.permissions import Permissions, permissions
 from guard.cli.pinning import write_pins
 from guard.cli.places import DEFAULT_POLICY, named_folders
+from guard.cli.progress import Progress
 from guard.cli.shadows import shadowed
 from guard.cli.show import json_text, spell
 from guard.cli.tables import table
@@ -88,9 +89,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _survey(folders: Sequence[str], program: str | None) -> Survey:
-    if program is None:
-        return survey_policy(folders)
-    return survey_policy(folders, declared(registry(named(program, "--tools"))), checks=None, probes=None)
+    with Progress("tools read") as progress:
+        if program is None:
+            return survey_policy(folders, told=progress.told)
+        tools = declared(registry(named(program, "--tools")))
+        return survey_policy(folders, tools, checks=None, probes=None, told=progress.told)
 
 
 def _found(survey: Survey, notes: tuple[str, ...], pinned: tuple[str, ...]) -> Found:
@@ -135,8 +138,8 @@ def _tell(folder: str, found: Found) -> None:
     rows = [(one["name"], _kind(one), _join(one["allowed"]), one["approved_by"], _join(one["bound"])) for one in found.tools]
     for line in table(heads, rows):
         print(line)
-    print()
-    for line in table(("role", "sees", "about"), [(_role(one), _count(one.tools, "tool"), _cost(one)) for one in found.roles]):
+    roles = [(_role(one), _count(one.tools, "tool"), _cost(one)) for one in found.roles]
+    for line in ["", *table(("role", "sees", "about"), roles)] if roles else []:
         print(line)
     for note in found.notes:
         print(f"note: {spell(note)}")

@@ -24,13 +24,15 @@ from guard.review.reading import background, read_cases
 EXAMPLES = """examples:
   guard explain refund --principal c_1 --role customer --args '{"order_id": "A17", "amount": 20}'
   guard explain refund --principal c_1 --role customer --args '{}' --user "Refund 20 please" --history before.yaml
+  guard explain cancel_order --principal c_1 --role customer --args '{"order_id": "A17"}' --facts '{"order": {"A17": {"customer_id": "c_1"}}}'
   guard explain --case "a refund waits"        a call of the folder's cases.yaml
   guard explain --policy policies/org --layer policies/app --who refund     layers, the widest first
   guard explain --who refund                   who may call it, and approve its calls
   guard explain --what support                 what a role or person (user:E1) may do
   guard explain --matrix --html matrix.html    everybody, every tenant, every tool
 
-A file of --history holds the steps of a case's `history`; or a mapping with the keys history, facts and checks.
+A file of --history holds the steps of a case's `history`; or a mapping with the keys history, facts and checks. --facts holds the records that the
+program's loaders would find, as `facts` of a case does; a record that is given nowhere is one that nobody can look up.
 Exit codes: 0 explained, whatever the verdict; 1 --check named another verdict, or the folder does not load; 2 misuse.
 Without the program's functions their signatures are unknown. Times are the fastest of three walks on this machine."""
 
@@ -52,6 +54,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--attribute", action="append", default=[], metavar="NAME=VALUE", help="a fact of the session")
     parser.add_argument("--user", action="append", default=[], metavar="TEXT", help="what the user said just before")
     parser.add_argument("--history", metavar="FILE", help="what came before, in YAML")
+    parser.add_argument(
+        "--facts", action="append", default=[], metavar="FILE|JSON", help="records that exist: {NAME: {ID: RECORD}}"
+    )
     parser.add_argument("--at", metavar="TIME", help="when, such as 2026-01-15T09:00:00Z")
     parser.add_argument("--case", metavar="NAME", help="explain a call of the folder's cases")
     parser.add_argument("--check", choices=("allow", "hold", "refuse"), help="exit with 1 when the verdict is another")
@@ -59,7 +64,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--who", metavar="TOOL", help="who may call TOOL, and who approves its calls")
     parser.add_argument("--what", metavar="NAME", help="what a role, or user:PERSON, may do")
     parser.add_argument("--matrix", action="store_true", help="everybody, every tenant, every tool")
-    parser.add_argument("--html", metavar="FILE", help="write the matrix as one HTML file")
+    parser.add_argument("--html", metavar="FILE", help="write the matrix, or --who or --what, as one HTML file")
     add_layers(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object")
     parser.set_defaults(run=run)
@@ -67,8 +72,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 1 when --check names another verdict. Raises UsageError unless exactly one thing is asked."""
-    asked = [arguments.tool, arguments.who, arguments.what, arguments.case, arguments.matrix or arguments.html]
-    if sum(map(bool, asked)) != 1:
+    asked = [arguments.tool, arguments.who, arguments.what, arguments.case, arguments.matrix]
+    if sum(map(bool, asked)) + (not any(asked) and bool(arguments.html)) != 1:
         raise UsageError("ask one thing: a TOOL, --case NAME, --who TOOL, --what NAME or --matrix")
     loaded = policy_folder(arguments.policy, arguments.layer)
     if arguments.who or arguments.what or arguments.matrix or arguments.html:
@@ -116,7 +121,12 @@ def _of_line(arguments: argparse.Namespace, loaded: Loaded) -> Case:
         steps=(Step(session="caller", words=tuple(arguments.user), proposals=(call,)),),
         at=_moment(arguments.at),
     )
-    return case if arguments.history is None else _with_history(arguments.history, case, loaded)
+    if arguments.history is not None:
+        case = _with(_read(arguments.history), case, loaded)
+    for told in arguments.facts:
+        item = _inline(told) if told.lstrip().startswith("{") else _read(told)
+        case = _with(None if item is None else Item(item.file, item.line, {"facts": item.value}, {"facts": item}), case, loaded)
+    return case
 
 
 def _attribute(text: str) -> tuple[str, Json]:
@@ -137,13 +147,29 @@ def _moment(text: str | None) -> float:
     return found
 
 
-def _with_history(name: str, case: Case, loaded: Loaded) -> Case:
+def _read(name: str) -> Item | None:
     try:
         data = Path(name).read_bytes()
     except OSError as error:
         raise UsageError(f"{spell(name)}: cannot be read ({error.strerror})") from error
+    return _yaml(File(name, data))
+
+
+def _inline(text: str) -> Item | None:
+    return _yaml(File("--facts", text.encode()))
+
+
+def _yaml(file: File) -> Item | None:
     problems = Problems()
-    item = read_yaml(File(name, data), problems)
+    item = read_yaml(file, problems)
+    if problems.errors:
+        raise UsageError("\n".join(map(str, problems.errors)))
+    return item
+
+
+def _with(item: Item | None, case: Case, loaded: Loaded) -> Case:
+    """The case with what an item says came before, or exists. Raises UsageError."""
+    problems = Problems()
     found = case if item is None else background(item, case, loaded, problems)
     if problems.errors:
         raise UsageError("\n".join(map(str, problems.errors)))

@@ -116,7 +116,9 @@ def _judge(stage: Path, made: Sequence[Draft], found: Gathered) -> Iterator[str]
 
 def _allowed(loaded: Loaded, names: set[str]) -> Iterator[str]:
     for rule, place in loaded.book.rules.items():
-        covered = sorted(name for name in names if rule.covers(name)) if (rule.act, rule.eft) == ("call", "allow") else []
+        covered = (
+            sorted(name for name in names if loaded.book.covers(rule, name)) if (rule.act, rule.eft) == ("call", "allow") else []
+        )
         if covered:
             more = f" and {len(covered) - 1} more" if len(covered) > 1 else ""
             yield f"{place.file}:{place.line}: a rule that stood there already allows {rule.sub} to call {covered[0]}{more}"

@@ -25,6 +25,7 @@ from importlib import metadata
 from pathlib import Path
 
 from guard.cli import approvals, audit, check, demo, diff, explain, init, serve, test
+from guard.cli.collecting import seldom
 from guard.cli.places import UsageError
 from guard.cli.show import lines
 from guard.errors import GuardError
@@ -39,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger("guard").addHandler(logging.NullHandler())  # a command says what it has to say; `serve work` logs besides
     arguments = parser().parse_args(argv)
     try:
-        code: int = arguments.run(arguments)
+        with seldom():
+            code: int = arguments.run(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return _say("interrupted", 130)

@@ -13,9 +13,12 @@ from guard.core.values import JsonObject
 from guard.policy import Loaded
 from guard.policy.problems import meant
 from guard.policy.rule_files import PERSON, ROLE
-from guard.review.cells import axes
+from guard.review.cells import axes, tenant_label
 from guard.review.matrix import REFUSE, Matrix, Square, matrix
 from guard.review.matrix_page import page
+
+MOST_SQUARES = 300_000
+"""Squares of one page."""
 
 
 def run(arguments: argparse.Namespace, loaded: Loaded) -> int:
@@ -25,8 +28,12 @@ def run(arguments: argparse.Namespace, loaded: Loaded) -> int:
     with Progress("tools judged") as progress:
         found = matrix(loaded, progress.told, tools=tools, subject=subject)
     if arguments.html:
+        if found.size > MOST_SQUARES:
+            raise UsageError(
+                f"{found.size} squares are no page that a browser shows: add --who TOOL or --what NAME, or ask for --json"
+            )
         _write(arguments.html, page(found, arguments.policy))
-        print(f"{spell(arguments.html)}: {len(found.tools)} tools, {len(found.over.subjects)} roles and persons")
+        print(f"{spell(arguments.html)}: tools: {len(found.tools)}, roles and persons: {len(found.over.subjects)}")
     elif arguments.json:
         print(json_text(_plain(found)))
     else:
@@ -62,7 +69,7 @@ def _write(name: str, text: str) -> None:
 
 def _tell(found: Matrix, *, whole: bool) -> None:
     heads = ("tool", "who", "tenant", "call", "by", "approves", "by")
-    kept = [one for one in found.squares if one.call != REFUSE or one.approves]
+    kept = [one for one in found.said if one.call != REFUSE or one.approves]
     for line in table(heads, [_row(one) for one in kept]):
         print(line)
     for name in () if whole else found.tools:
@@ -98,6 +105,10 @@ def _plain(found: Matrix) -> JsonObject:
                 "approve_rules": list(one.approve_rules),
                 "approve_places": list(one.approve_places),
             }
-            for one in found.squares
+            for one in found.said
         ],
+        "tools": list(found.tools),
+        "who": list(found.over.subjects),
+        "tenants": list(map(tenant_label, found.over.tenants)),
+        "others": REFUSE,
     }

@@ -15,11 +15,13 @@ class Progress:
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._next = monotonic() + _SILENT
+        self._next: float | None = None
 
     def told(self, done: int, whole: int) -> None:
         """`done` of `whole`."""
-        if monotonic() >= self._next:
+        if self._next is None:  # what is loaded before the first one is no part of how far it is
+            self._next = monotonic() + _SILENT
+        if monotonic() >= self._next and done < whole:
             self._next = monotonic() + _EVERY
             print(f"{done} of {whole} {self._what}", file=sys.stderr)
 

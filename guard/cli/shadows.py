@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from guard.core.ports import Policy
+from guard.policy.layers.authorizer import judges_of
 
 
 def shadowed(policy: Policy) -> list[str]:
@@ -19,4 +20,5 @@ def shadowed(policy: Policy) -> list[str]:
         found += [one.text for one in limits.windows if one.shadow]
         counts = {"calls": limits.shadow_calls, "equal": limits.shadow_equal}
         found += [f"limit {tool.name}.{name}" for name, most in counts.items() if most is not None]
-    return found
+    tried = [judge.trial for judge in judges_of(policy.authorizer) if judge.trial is not None]
+    return [*found, *(text for one in tried for text in one.texts)]

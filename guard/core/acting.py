@@ -5,15 +5,16 @@ Frozen data, like the other commands. Comes after `commands` and before `ports`;
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any, TypeAlias
 
 from guard.core.commands import CallRow, Command, Event, Flow
-from guard.core.model import Block, CallKey
+from guard.core.model import Block, CallKey, ConversationRef
 from guard.core.rules import Tool
 from guard.core.values import Json, JsonObject
+from guard.core.views import Revealed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +135,26 @@ class Executed:
     ms: float = 0.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vaulted:
+    """A value behind a handle. `kind` is its type, `digest` a keyed digest of its normal spelling, `tool` and `path` say where it came from."""
+
+    handle: str
+    kind: str
+    digest: str
+    value: Json
+    tool: str = ""
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadHandles(Command[Mapping[str, Vaulted]]):
+    """Read the values behind these handles of the conversation. One that it never gave out, or that is too old, is missing in the answer."""
+
+    ref: ConversationRef
+    handles: tuple[str, ...]
+
+
 Late: TypeAlias = Callable[[Executed], "Finish"]
 
 
@@ -148,6 +169,7 @@ class Execute(Command[Executed]):
     idempotency_key: str
     taken: Won | None = None  # an action's claim: without enough of its lease left nothing starts
     late: Late | None = None  # what to write down when it ends after it was given up
+    revealed: tuple[Revealed, ...] = ()  # values among the arguments that stand behind handles: no log may hold them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +182,7 @@ class Finish(Command[CallRow | None]):
     rows: tuple[CallRow, ...]
     events: tuple[Event, ...]
     later: bool = False  # the store is down: written when it is back, and nobody waits
+    handles: tuple[Vaulted, ...] = ()  # what went back as handles, for the conversation's vault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ def authorize(grounded: GroundedCall, session: Session, authorizer: Authorizer, 
     valid = grounded.valid
     tool = valid.tool
     needed = authorizer.scoped or tool.rules or tool.approval
-    scope: Mapping[str, Json] = _scope(valid, session, facts) if needed else {}
+    scope: Mapping[str, Json] = scope_of(valid, session, facts) if needed else {}
     verdict = authorizer.decide(session, tool.name, "call", scope if authorizer.scoped else None)
     if verdict.denied or not verdict.allowed:
         return Refusal(reason=Reason.NOT_AUTHORIZED, rules=verdict.rules)
@@ -42,6 +42,7 @@ def authorize(grounded: GroundedCall, session: Session, authorizer: Authorizer, 
     if enforced is not None:
         return Refusal(reason=Reason.RULE_REFUSED, detail=enforced.say or _concerns(enforced), rules=(enforced.id,))
     shadowed = tuple(said for rule in tool.rules if rule.shadow and (said := _shadowed(rule, scope)))
+    shadowed += _would_deny(authorizer, session, tool, scope)
     approval = _asks(tool, scope)
     return AuthorizedCall(grounded=grounded, rules=verdict.rules, approval=approval, shadowed=grounded.shadowed + shadowed)
 
@@ -64,7 +65,8 @@ def _is_owner(owners: list[Json], principal: str) -> bool:
     return any(equal(owner, principal) for owner in owners)
 
 
-def _scope(valid: ValidCall, session: Session, facts: Facts) -> Mapping[str, Json]:
+def scope_of(valid: ValidCall, session: Session, facts: Facts) -> Mapping[str, Json]:
+    """What rules and conditions read of a call: its arguments, the session, the records that it touches, each by its name and their fields together."""
     resource: dict[str, Json] = {}
     for rule in valid.tool.resources:
         found = [facts.resources.get((rule.name, canonical(value))) for value in rule.argument.find(valid.arguments)]
@@ -91,6 +93,14 @@ def _shadowed(rule: ArgumentRule, scope: Mapping[str, Json]) -> str:
         return rule.id if _refuses(rule, scope) else ""
     except Exception:  # noqa: BLE001 - a rule in force would refuse for it
         return f"{rule.id} (error)"
+
+
+def _would_deny(authorizer: Authorizer, session: Session, tool: Tool, scope: Mapping[str, Json]) -> tuple[str, ...]:
+    """Which denials on trial would have refused the call."""
+    try:
+        return authorizer.would_deny(session, tool.name, scope if authorizer.scoped else None)
+    except Exception:  # noqa: BLE001 - what is on trial decides nothing, not even by failing
+        return ("denials on trial (error)",)
 
 
 def _asks(tool: Tool, scope: Mapping[str, Json]) -> ApprovalRule | None:

@@ -1,7 +1,8 @@
 """Bind: the second room. `ParsedCall` → `BoundCall`: every field that the session owns holds the session's value.
 
 What the model sent there is discarded unseen by the rooms after; that it sent something else is noted. So is what it sent for a field that
-the guard fills when the tool runs (the idempotency key). A session without the fact refuses. Comes after parse and before validate, so that the session's values are what is validated.
+the guard fills when the tool runs (the idempotency key). A session without the fact refuses. A handle becomes the value that it stands for where
+the policy names tool and argument, and refuses anywhere else, as a mask does. Comes after parse and before validate, so that the real values are what is validated.
 """
 
 from __future__ import annotations
@@ -9,15 +10,29 @@ from __future__ import annotations
 from decimal import Decimal
 
 from guard.core.model import BoundCall, ParsedCall, Refusal, Session
+from guard.core.putback import NOTHING, Hidden, put_back
 from guard.core.reasons import Reason
-from guard.core.values import Json, equal
+from guard.core.values import Json, JsonObject, equal
 
 
-def bind(parsed: ParsedCall, session: Session) -> BoundCall | Refusal:
-    """Overwrite the bound fields of `parsed` from `session`."""
+def bind(parsed: ParsedCall, session: Session, hidden: Hidden = NOTHING) -> BoundCall | Refusal:
+    """Overwrite the bound fields of `parsed` from `session`, then put back the values behind handles."""
     tool = parsed.tool
-    if not (tool.bindings or tool.supplied):
-        return BoundCall(call=parsed.call, tool=tool, arguments=parsed.arguments)
+    arguments, spoofed = parsed.arguments, list[str]()
+    if tool.bindings or tool.supplied:
+        owned = _owned(parsed, session)
+        if isinstance(owned, Refusal):
+            return owned
+        arguments, spoofed = owned
+    back = put_back(tool, arguments, hidden)
+    if isinstance(back, Refusal):
+        return back
+    return BoundCall(call=parsed.call, tool=tool, arguments=back.arguments, spoofed=tuple(spoofed), revealed=back.revealed)
+
+
+def _owned(parsed: ParsedCall, session: Session) -> tuple[JsonObject, list[str]] | Refusal:
+    """The arguments with what the session owns, and which of it the model sent differently."""
+    tool = parsed.tool
     arguments = dict(parsed.arguments)
     facts = session.facts()
     spoofed = [field for field in tool.supplied if field in arguments]
@@ -35,7 +50,7 @@ def bind(parsed: ParsedCall, session: Session) -> BoundCall | Refusal:
                 )
             spoofed.append(binding.field)
         arguments[binding.field] = value
-    return BoundCall(call=parsed.call, tool=tool, arguments=arguments, spoofed=tuple(spoofed))
+    return arguments, spoofed
 
 
 def exact(value: Json) -> Json:

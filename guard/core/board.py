@@ -28,6 +28,7 @@ from guard.core.model import (
 )
 from guard.core.ports import AskApproval, CallRow, Event, Opened, Policy, Redactor
 from guard.core.reasons import Reason
+from guard.core.sealing import veiled
 from guard.core.values import Json
 
 
@@ -109,6 +110,7 @@ class Board:
     shadowed: dict[int, tuple[str, ...]] = field(
         default_factory=dict
     )  # what shadow rules would have refused, where no proof says it
+    idle: list[str] = field(default_factory=list)  # rules about results that met nothing, for the turn's report
     stop: bool = False
     down: str = ""  # the code of a StoreError behind which nothing more is written in this walk
 
@@ -195,6 +197,12 @@ class Board:
         row = self.items[index].row
         return self.opened.run if self.opened else row.run if row else 0
 
+    def redactor(self, index: int) -> Redactor:
+        """What hides everything that is told of a call, the values among its arguments that stand behind handles included."""
+        last = self.last[index]
+        last = last.valid if isinstance(last, AuthorizedCall) else last
+        return veiled(self.context.redactor, last.revealed) if isinstance(last, BoundCall | ValidCall) else self.context.redactor
+
     def arguments(self, index: int) -> dict[str, object] | None:
         """The final arguments of a call, if it got that far."""
         last = self.last[index]
@@ -229,12 +237,12 @@ def _concluded(board: Board, index: int) -> tuple[list[CallRow], list[Event]]:
     if not isinstance(state, Allow | Hold | Refusal):
         return [], []
     shadowed = board.shadowed.get(index, ())
-    version, redactor = context.policy.version, context.redactor
+    version, redactor = context.policy.version, board.redactor(index)
     events = [audit.decided(item.key, item.call, state, board.last[index], version, redactor, context.session, shadowed)]
     if isinstance(state, Allow):
         return [], events
     if isinstance(state, Refusal):
-        outcome, status = answer.refused(item.call, item.key, state, board.arguments(index), context.redactor), "refused"
+        outcome, status = answer.refused(item.call, item.key, state, board.arguments(index), redactor), "refused"
     else:
         outcome = answer.held(state.call.valid, item.key, state.approval, context.now)
         status = "held" if board.keys[index] == item.key else "alias"

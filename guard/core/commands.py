@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from guard.core.model import Approval, CallKey, ConversationRef, Evidence, Outcome, Session, ToolCall, Usage
 from guard.core.rules import AGAIN, MOST_ATTEMPTS
 from guard.core.values import Json, JsonObject
+from guard.core.views import Revealed
 
 T = TypeVar("T")
 Event: TypeAlias = dict[str, Json] | str
@@ -190,6 +191,7 @@ class LoadFacts(Command[Facts]):
     resources: tuple[tuple[str, Json], ...]
     paths: tuple[str, ...]
     session: Session
+    revealed: tuple[Revealed, ...] = ()  # values among them that stand behind handles: no log may hold them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

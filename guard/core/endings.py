@@ -12,10 +12,12 @@ from guard.core import answer, audit
 from guard.core.board import Board, Context, at, followers, row_of
 from guard.core.hiding import echoing
 from guard.core.model import Allow, CallKey, Outcome, Refusal, ValidCall
-from guard.core.ports import CallRow, Event, Executed, Redactor
+from guard.core.ports import CallRow, Event, Executed, Redactor, Vaulted
 from guard.core.reasons import Reason
 from guard.core.redact import Shown, redact
+from guard.core.sealing import Sealer, veiled
 from guard.core.values import copy, digest
+from guard.core.views import Levels, View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +27,7 @@ class Ended:
     outcome: Outcome
     rows: tuple[CallRow, ...]
     events: tuple[Event, ...]
+    handles: tuple[Vaulted, ...] = ()
 
 
 def idempotency(valid: ValidCall, key: CallKey, run: int) -> str:
@@ -37,21 +40,24 @@ def idempotency(valid: ValidCall, key: CallKey, run: int) -> str:
 
 
 def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
-    """Redact what came back, and say what goes to the model, the ledger and the audit."""
+    """Redact what came back, and say what goes to the model, the ledger, the vault and the audit."""
     item, key = board.items[index], board.keys[index]
+    valid, redactor = allow.call.valid, board.context.redactor
+    sealer = Sealer(redactor, board.context.ref, valid.tool.name)
     try:
-        outcome, labels = _outcome(board.context, allow, ran, key)
+        outcome, labels, idle = _outcome(board.context, allow, ran, key, sealer)
+        board.idle += [f"{valid.tool.name}: result.{rule} matched nothing" for rule in idle]
     except Exception as error:  # noqa: BLE001 - what cannot be made safe is withheld, whatever went wrong
-        outcome, labels = _withheld(allow.call.valid, key, ran), ("withheld", type(error).__name__)
+        outcome, labels = _withheld(valid, key, ran), ("withheld", type(error).__name__)
     value = copy(ran.value) if outcome.status == "done" else None  # a tool may go on changing what it returned
-    redactor = board.context.redactor
     own = row_of(board, index, outcome, outcome.status, key, value)
     events: tuple[Event, ...] = (audit.ended(key, item.call, outcome, redactor, ran, labels),)
+    handles = tuple(sealer.issued.values())
     if key is item.key:
-        return Ended(outcome=outcome, rows=(own,), events=events)
+        return Ended(outcome=outcome, rows=(own,), events=events, handles=handles)
     outcome = at(outcome, item.key)  # it stands in the place of an earlier one: its own place has an outcome on record, too
     events += (audit.delivered(item.key, item.call, outcome, redactor),)
-    return Ended(outcome=outcome, rows=(own, row_of(board, index, outcome, "alias")), events=events)
+    return Ended(outcome=outcome, rows=(own, row_of(board, index, outcome, "alias")), events=events, handles=handles)
 
 
 def _withheld(valid: ValidCall, key: CallKey, ran: Executed) -> Outcome:
@@ -60,19 +66,33 @@ def _withheld(valid: ValidCall, key: CallKey, ran: Executed) -> Outcome:
     return answer.failed(valid, key, Reason.TOOL_FAILED, "") if failed else answer.withheld(valid, key)
 
 
-def _outcome(context: Context, allow: Allow, ran: Executed, key: CallKey) -> tuple[Outcome, tuple[str, ...]]:
+def _outcome(
+    context: Context, allow: Allow, ran: Executed, key: CallKey, sealer: Sealer
+) -> tuple[Outcome, tuple[str, ...], tuple[str, ...]]:
     valid = allow.call.valid
     context = replace(context, redactor=echoing(context.redactor, valid.arguments))
     spent = allow.approval.id if allow.approval else None
+    redactor = veiled(context.redactor, valid.revealed)
     if not ran.started:
         reason = Reason.INTERRUPTED if ran.interrupted else Reason.LEASE_OVER if ran.lapsed else Reason.INTERNAL_ERROR
-        return answer.refused(valid.call, key, Refusal(reason=reason), valid.arguments, context.redactor), ()
+        return answer.refused(valid.call, key, Refusal(reason=reason), valid.arguments, redactor), (), ()
     if ran.interrupted or ran.timed_out or ran.unclear:
-        return _unfinished(valid, key, ran, spent), ()
+        return _unfinished(valid, key, ran, spent), (), ()
+    view = valid.tool.result.views.of(_levels(context) if valid.tool.result.roles else ())
     if ran.error is not None:
-        return _broken(context, valid, ran, spent, key), ()
-    shown = redact(ran, valid.tool, context.redactor)
-    return _finished(valid, key, ran, shown, spent), _labels(shown)
+        return _broken(valid, ran, spent, key, (redactor, view, sealer)), (), ()
+    shown = redact(ran, valid.tool, redactor, view, sealer.change)
+    return _finished(valid, key, ran, shown, spent), _labels(shown, sealer), shown.idle
+
+
+def _levels(context: Context) -> Levels:
+    """The roles of the session, and of each that it is within."""
+    found, session = list[frozenset[str]](), context.session
+    while True:
+        found.append(context.policy.authorizer.roles(session))
+        if session.within is None:
+            return tuple(found)
+        session = session.within
 
 
 def in_doubt(row: CallRow, redactor: Redactor, *, told: bool) -> tuple[CallRow, Event]:
@@ -98,8 +118,11 @@ def _unfinished(valid: ValidCall, key: CallKey, ran: Executed, spent: str | None
     return answer.failed(valid, key, _REASON[ran.timed_out, ran.interrupted], "")
 
 
-def _broken(context: Context, valid: ValidCall, ran: Executed, spent: str | None, key: CallKey) -> Outcome:
-    detail = context.redactor.detect(None, ran.safe)[0] if ran.safe else ""
+def _broken(valid: ValidCall, ran: Executed, spent: str | None, key: CallKey, seen: tuple[Redactor, View, Sealer]) -> Outcome:
+    """A tool raised: its own words only where it declared them safe, by the same rules as a result."""
+    redactor, view, sealer = seen
+    shown = redact(Executed(value=ran.safe, failed=True), valid.tool, redactor, view, sealer.change) if ran.safe else None
+    detail = shown.content if shown is not None and not shown.empty and isinstance(shown.content, str) else ""
     return answer.failed(valid, key, Reason.TOOL_FAILED, detail, approval=spent, reference=audit.reference(key))
 
 
@@ -113,8 +136,11 @@ def _finished(valid: ValidCall, key: CallKey, ran: Executed, shown: Shown, spent
     return answer.shown(valid, key, content, failed=ran.failed, approval=spent)
 
 
-def _labels(shown: Shown) -> tuple[str, ...]:
-    return (*shown.hidden, *(("cut",) if shown.cut else ()), *(("keep matched nothing",) if shown.dropped else ()))
+def _labels(shown: Shown, sealer: Sealer) -> tuple[str, ...]:
+    """What a record says of a result: kinds, never values."""
+    cut = ("cut",) if shown.cut else ()
+    dropped = ("nothing shown",) if shown.dropped else ()
+    return (*shown.hidden, *sorted(sealer.kinds), *cut, *dropped, *(f"{rule} matched nothing" for rule in shown.idle))
 
 
 def share(board: Board) -> tuple[list[CallRow], list[Event]]:

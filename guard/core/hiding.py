@@ -2,7 +2,7 @@
 
 Works on decoded leaves at every depth, keys included; returns the same object where nothing was hidden, and never changes its input. The serialised
 text is only looked at to learn that there is surely nothing to hide; else all texts are looked at together, and only those in which something may be
-found are passed to the detectors one by one.
+found are passed to the detectors one by one. What a policy's own rule put in a value's place stays as it is.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from guard.core.handles import Token
 from guard.core.ports import Redactor
 from guard.core.redaction import MASKS
 from guard.core.values import Json, JsonObject, encode
@@ -38,6 +39,8 @@ def hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None = Non
 
     Raises ValueError for more text than can be looked at: then nothing may be shown.
     """
+    if type(value) is Token:
+        return value
     if type(value) is str:
         return _text(value, redactor, kinds, key)
     if key is None and redactor.quiet(encode(value)):
@@ -83,7 +86,7 @@ def _texts(value: Json, redactor: Redactor) -> tuple[list[str], bool]:
                 add(item)
             elif kind is dict or kind is list:
                 below.append(item)
-            elif item is not None and kind is not bool and _long(item):
+            elif item is not None and kind is not bool and kind is not Token and _long(item):
                 add(str(item))
                 closer = closer or kind is not int
     return texts + list(names), closer
@@ -104,7 +107,7 @@ def _told(value: Json, key: str | None, redactor: Redactor, *, told: bool) -> bo
         return any(_told(item, _below(key, name), redactor, told=told or tells(name)) for name, item in value.items())
     if kind is list:
         return any(_told(item, key, redactor, told=told) for item in value)
-    if value is None or kind is bool or not (told or (kind in {Decimal, float} and _long(value))):
+    if value is None or kind is bool or kind is Token or not (told or (kind in {Decimal, float} and _long(value))):
         return False
     return bool(redactor.detect(key, (value if kind is str else str(value))[:_MAX_LEAF])[1])
 
@@ -129,7 +132,7 @@ class _Walk:
         if kind is list:
             items = [self.hidden(item, key, told=told) for item in value]
             return value if all(new is old for new, old in zip(items, value, strict=True)) else items
-        if kind is bool or value is None:
+        if kind is bool or kind is Token or value is None:
             return value
         text = str(value)
         if not told and kind is int and text not in self.loud:

@@ -17,9 +17,10 @@ from typing import Literal, NoReturn, TypeAlias
 from guard.core.reasons import Reason
 from guard.core.rules import ApprovalRule, Issue, Tool
 from guard.core.values import Json, JsonObject, copy
+from guard.core.views import Revealed
 
 Status: TypeAlias = Literal["done", "refused", "held", "failed", "unknown"]
-Origin: TypeAlias = Literal["model", "session", "default", "result", "user"]
+Origin: TypeAlias = Literal["model", "session", "default", "result", "user", "handle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ class BoundCall:
     tool: Tool
     arguments: JsonObject
     spoofed: tuple[str, ...] = ()
+    revealed: tuple[Revealed, ...] = ()  # values that were put back in the place of handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +123,7 @@ class ValidCall:
     fingerprint: str
     mark: str = ""  # for actions: what makes two of them the same, whatever the tool's definition
     shadowed: tuple[str, ...] = ()  # shadow rules that would have refused so far
+    revealed: tuple[Revealed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

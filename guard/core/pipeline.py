@@ -1,7 +1,7 @@
 """Pipeline: the whole walk of a turn's calls, top to bottom. The only file that knows the order of the rooms.
 
 parse → bind → validate → (facts) ground → authorize → limit → approve → record → claim → execute → redact → record. A call that a room refuses goes no
-further; its siblings do. No call reaches `Execute` except through `act` (in `taking`) or `_look`, and those are given an `Allow`, which only `approve` or
+further; its siblings do. No call reaches `Execute` except through `act` (in `taking`) or `look_all` (in `looking`), and those are given an `Allow`, which only `approve` or
 the absence of an approval rule makes of an `AuthorizedCall`, which only `authorize` makes of a `GroundedCall`, and so on back to `parse`.
 
 Nothing here does I/O: it yields commands (`guard.core.ports`) and two drivers carry them out. A StoreError before execution refuses; after it
@@ -22,9 +22,11 @@ from guard.core.approve import approve, proposal
 from guard.core.authorize import authorize, lookups
 from guard.core.bind import bind
 from guard.core.board import Board, Context, Item, Waits, conclude
-from guard.core.endings import Ended, ended, share
+from guard.core.endings import Ended
 from guard.core.ground import ground, needs
+from guard.core.handles import Signs
 from guard.core.limit import priced
+from guard.core.looking import close, look_all
 from guard.core.model import (
     Allow,
     Approval,
@@ -40,22 +42,29 @@ from guard.core.model import (
     ValidCall,
 )
 from guard.core.parse import Names, parse
+from guard.core.putback import Hidden
+from guard.core.putback import wanted as wanted_handles
 from guard.core.quotas import drew, wanted
 from guard.core.reasons import Reason
 from guard.core.recall import adopt, recall, same_content
 from guard.core.rules import ApprovalRule
-from guard.core.taking import act, give_up, join, overtaken, run
+from guard.core.sealing import Sealer
+from guard.core.taking import act, give_up, join, overtaken
 from guard.core.validate import validate
 from guard.errors import StoreError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walked:
-    """The outcomes of a turn, one for each call in order, whether a budget of the run is used up, and the questions that were opened."""
+    """The outcomes of a turn, one for each call in order, whether a budget of the run is used up, and the questions that were opened.
+
+    `idle` names rules about results that met nothing in one.
+    """
 
     outcomes: tuple[Outcome, ...]
     limited: bool
     asked: tuple[Approval, ...] = ()
+    idle: tuple[str, ...] = ()
 
 
 def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False, most: int | None = None) -> p.Flow[Walked]:
@@ -110,7 +119,8 @@ def _walk(board: Board) -> p.Flow[Walked]:
     try:
         yield from join(board)
         board.each(ToolCall, lambda _, call: parse(call, policy.tools, names))
-        board.each(ParsedCall, lambda _, call: bind(call, session))
+        hidden = yield from _hidden(board)
+        board.each(ParsedCall, lambda _, call: bind(call, session, hidden))
         board.each(BoundCall, lambda _, call: validate(call, context.ref, context.redactor.tag))
         board.each(ValidCall, lambda index, call: same_content(board.items[index], call))
         yield from _aliases(board)
@@ -127,7 +137,8 @@ def _walk(board: Board) -> p.Flow[Walked]:
         board.abandon(answer.unstored(error.code))
         conclude(board)
     yield from _perform(board)
-    return Walked(outcomes=board.outcomes(), limited=board.stop, asked=tuple(ask.proposal for ask in board.asks))
+    asked = tuple(ask.proposal for ask in board.asks)
+    return Walked(outcomes=board.outcomes(), limited=board.stop, asked=asked, idle=tuple(dict.fromkeys(board.idle)))
 
 
 def _told(opening: p.OpenTurn, turn: int, redactor: p.Redactor) -> tuple[p.Event, ...]:
@@ -152,6 +163,15 @@ def _unopened(opening: p.OpenTurn, context: Context, code: str) -> p.Flow[Walked
 # -- before the decision ---------------------------------------------------------------------------------------------------
 
 
+def _hidden(board: Board) -> p.Flow[Hidden]:
+    """Read the values behind the handles that the calls may be given, and say what else to look for."""
+    signs = Signs(types=board.context.policy.types, masks=board.context.redactor.masks)
+    hidden = Hidden(signs=signs, name=Sealer(board.context.redactor, board.context.ref).named)
+    handles = wanted_handles((call for _, call in board.having(ParsedCall)), hidden) if signs.types else ()
+    vault = (yield from p.ask(p.LoadHandles(ref=board.context.ref, handles=handles))) if handles else {}
+    return replace(hidden, vault=vault)
+
+
 def _aliases(board: Board) -> p.Flow[None]:
     """An action equal to one that is held, under way, in doubt or just done is that one."""
     marks = tuple(dict.fromkeys(call.mark for _, call in board.having(ValidCall) if call.mark))
@@ -166,7 +186,8 @@ def _facts(board: Board) -> p.Flow[p.Facts]:
     paths = tuple(path for _, found in wanted for path in found)
     if not records and not paths:
         return p.Facts()
-    return (yield from p.ask(p.LoadFacts(resources=records, paths=paths, session=board.context.session)))
+    revealed = tuple(one for _, call in board.having(ValidCall) for one in call.revealed)
+    return (yield from p.ask(p.LoadFacts(resources=records, paths=paths, session=board.context.session, revealed=revealed)))
 
 
 def _ledgers(board: Board) -> p.Flow[dict[int, p.Ledger]]:
@@ -256,45 +277,8 @@ def _perform(board: Board) -> p.Flow[None]:
         if not state.call.valid.tool.acts:
             waiting.append(index)
             continue
-        looked += yield from _look_all(board, waiting)
+        looked += yield from look_all(board, waiting)
         waiting = []
         board.states[index] = yield from act(board, index, state)
-    looked += yield from _look_all(board, waiting)
-    yield from _close(board, looked)
-
-
-def _look_all(board: Board, waiting: list[int]) -> p.Flow[list[tuple[int, Ended]]]:
-    allowed = [(index, state) for index in waiting if isinstance(state := board.states[index], Allow)]
-    found: list[Ended] = []
-    if len(allowed) > 1:
-        found += yield from p.ask(p.Together(flows=tuple(_look(board, index, allow) for index, allow in allowed)))
-    else:
-        for index, allow in allowed:
-            found.append((yield from _look(board, index, allow)))
-    looked = [(index, one) for (index, _), one in zip(allowed, found, strict=True)]
-    for index, one in looked:
-        board.states[index] = one.outcome
-    return looked
-
-
-def _look(board: Board, index: int, allow: Allow) -> p.Flow[Ended]:
-    """Run one look-up. It needs no claim: running it again would do no harm."""
-    return ended(board, index, allow, (yield from run(board, index, allow)))
-
-
-def _close(board: Board, looked: list[tuple[int, Ended]]) -> p.Flow[None]:
-    """Record the look-ups of the turn in one transaction. What cannot be recorded is not handed out."""
-    rows, events = share(board)
-    for _, one in looked:
-        rows += one.rows
-        events += one.events
-    if not rows:
-        return
-    try:
-        yield from p.ask(p.Finish(rows=tuple(rows), events=tuple(events)))
-    except StoreError:
-        for index, _ in looked:
-            last = board.last[index]
-            if isinstance(last, AuthorizedCall):
-                key, detail = board.items[index].key, "Its record could not be written."
-                board.states[index] = answer.withheld(last.valid, key, detail=detail)
+    looked += yield from look_all(board, waiting)
+    yield from close(board, looked)

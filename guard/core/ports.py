@@ -21,10 +21,12 @@ from guard.core.acting import (
     Joined,
     Lapse,
     Late,
+    LoadHandles,
     Probe,
     Probed,
     Replay,
     Together,
+    Vaulted,
     Won,
 )
 from guard.core.commands import (
@@ -79,6 +81,7 @@ __all__ = [
     "Late",
     "Ledger",
     "LoadFacts",
+    "LoadHandles",
     "LoadLedger",
     "OpenTurn",
     "Opened",
@@ -94,6 +97,7 @@ __all__ = [
     "Store",
     "TakeQuota",
     "Together",
+    "Vaulted",
     "Verdict",
     "Won",
     "ask",
@@ -125,6 +129,9 @@ class Authorizer(Protocol):
         anything but the session may be true for a rule that allows and may be false for one that denies.
         """
 
+    def would_deny(self, session: Session, tool: str, scope: Mapping[str, Json] | None = None) -> tuple[str, ...]:
+        """Denials on trial that would have refused a call of `tool`, as texts. They decide nothing."""
+
     def roles(self, session: Session) -> frozenset[str]:
         """Every role that the session holds: its own and those that rules derive."""
 
@@ -141,6 +148,7 @@ class Policy:
     redaction: Redaction = REDACTION  # what is hidden besides what always is
     unlisted: frozenset[str] = frozenset()  # registered tools without a policy entry
     people: Mapping[str, Session] = field(default_factory=dict)  # operating-system user → who that is
+    types: frozenset[str] = frozenset()  # of values that some tool hides behind handles, or is given back
 
 
 # -- what the host brings --------------------------------------------------------------------------------------------
@@ -165,6 +173,7 @@ class Redactor:
     sift: Callable[[Sequence[str]], Collection[str]] = frozenset
     tells: Callable[[str], bool] = bool
     tag: Callable[[str], str] = sha
+    masks: frozenset[str] = frozenset()  # what `detect` puts in the place of what it hides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,8 +222,11 @@ class Store(Protocol):
     def ask(self, command: AskApproval) -> Approval | None:
         """See AskApproval."""
 
-    def record(self, rows: Sequence[CallRow], events: Sequence[Event]) -> CallRow | None:
+    def record(self, rows: Sequence[CallRow], events: Sequence[Event], handles: Sequence[Vaulted] = ()) -> CallRow | None:
         """See Record and Finish."""
+
+    def handles(self, command: LoadHandles) -> Mapping[str, Vaulted]:
+        """See LoadHandles."""
 
     def hold(self, command: Record) -> tuple[Approval | None, ...] | None:
         """See Record, with asks."""

@@ -21,6 +21,9 @@ class Reason(StrEnum):
     ARGUMENTS_TOO_LARGE = "arguments_too_large"
     SESSION_FACT_MISSING = "session_fact_missing"
     BOUND_FIELD_SENT = "bound_field_sent"
+    HANDLE_UNKNOWN = "handle_unknown"
+    HANDLE_NOT_ALLOWED = "handle_not_allowed"
+    MASKED_VALUE = "masked_value"
     INVALID_ARGUMENTS = "invalid_arguments"
     CHECK_REFUSED = "check_refused"
     CHECK_FAILED = "check_failed"
@@ -60,6 +63,18 @@ SENTENCE: dict[Reason, str] = {
     Reason.ARGUMENTS_TOO_LARGE: "The arguments are larger or deeper than this tool accepts.",
     Reason.SESSION_FACT_MISSING: "The signed-in session lacks a fact that this tool needs. Another attempt cannot supply it.",
     Reason.BOUND_FIELD_SENT: "A field that belongs to the signed-in session was sent. Leave it out; it is filled in by itself.",
+    Reason.HANDLE_UNKNOWN: (
+        "This is no handle of this conversation, or no longer one. Copy a handle exactly as a result of this conversation shows it, "
+        "or look the value up again."
+    ),
+    Reason.HANDLE_NOT_ALLOWED: (
+        "A handle stands for a hidden value, and this tool is not given such a value here. Use it only where a tool takes it; do not put "
+        "it into other arguments, names of fields or text inside JSON."
+    ),
+    Reason.MASKED_VALUE: (
+        "An argument holds a mask, which only says that a value was hidden: nothing can be done with it. Use an id or a handle of the "
+        "record, ask the user for the value, or leave it out."
+    ),
     Reason.INVALID_ARGUMENTS: "The arguments do not fit the tool's schema. Correct the fields named under problems.",
     Reason.CHECK_REFUSED: "A check of this tool refused the arguments.",
     Reason.CHECK_FAILED: "A check of this tool could not give an answer, so the call was refused.",
@@ -112,6 +127,9 @@ RETRY: frozenset[Reason] = frozenset(
         Reason.MALFORMED_ARGUMENTS,
         Reason.ARGUMENTS_TOO_LARGE,
         Reason.BOUND_FIELD_SENT,
+        Reason.HANDLE_UNKNOWN,
+        Reason.HANDLE_NOT_ALLOWED,
+        Reason.MASKED_VALUE,
         Reason.INVALID_ARGUMENTS,
         Reason.CHECK_REFUSED,
         Reason.FACT_UNAVAILABLE,

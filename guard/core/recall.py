@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from guard.core import answer
 from guard.core.board import Board, Follows, Item, Waits
 from guard.core.model import Outcome, Refusal, ToolCall, ValidCall
 from guard.core.ports import Again, CallRow, Opened
@@ -83,7 +84,16 @@ def _alias(board: Board, index: int, valid: ValidCall, twin: CallRow) -> None:
     handled_before = item.row is not None and item.row.status == "alias"
     current = board.opened is None or twin.run == board.opened.run
     if twin.outcome is not None and (handled_before or (current and not valid.tool.repeat)):
-        board.put(index, replayed(twin.outcome, item.call))
+        board.put(index, replayed(of_branch(board, index, twin, valid), item.call))
+
+
+def of_branch(board: Board, index: int, row: CallRow, valid: ValidCall) -> Outcome:
+    """The recorded outcome of a call, without its result where another branch saw it by rules of its own roles."""
+    outcome, item = row.outcome, board.items[index]
+    elsewhere = row.key.ref.branch != item.key.ref.branch and bool(valid.tool.result.roles)
+    if outcome is None or (elsewhere and outcome.status == "done"):
+        return answer.withheld(valid, item.key, approval=row.approval)
+    return outcome
 
 
 def may_go_on(row: CallRow, call: ToolCall | ValidCall) -> bool:

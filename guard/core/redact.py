@@ -1,4 +1,4 @@
-"""Redact: the last room. `Executed` → what the model may see: listed fields only, personal data hidden, within its size.
+"""Redact: the last room. `Executed` → what the model may see: by the rules about fields, personal data hidden, within its size.
 
 Works on decoded leaves, never on serialised text; a part that is hidden says what it was, everything else stays as it is. Errors pass
 the same door. If it fails, the pipeline withholds the result. Comes after execute; the detectors are brought by the host.
@@ -10,12 +10,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from guard.core.fields import Change, Fields, hidden_whole, opened
 from guard.core.hiding import beginning, shown_text, together
 from guard.core.model import Block, Content, Image
-from guard.core.paths import ANY, Path
 from guard.core.ports import Executed, Redactor
 from guard.core.rules import Tool
-from guard.core.values import Json, encode
+from guard.core.values import Embedded, Json, encode
+from guard.core.views import View
 
 _PLACE = re.compile(r"\[image/[a-z.+-]+, [0-9]+ (?:bytes|KB|MB), shown below\]")
 """What stands in a value where a picture was lifted out of it."""
@@ -29,30 +30,65 @@ class Shown:
     hidden: tuple[str, ...] = ()
     cut: bool = False
     empty: bool = False  # nothing is shown: the content only says so
-    dropped: bool = False  # `keep` left nothing of a result that was not empty
+    dropped: bool = False  # the rules left nothing of a result that was not empty
+    idle: tuple[str, ...] = ()  # rules that met nothing in a result that was not empty
 
 
-def redact(ran: Executed, tool: Tool, redactor: Redactor) -> Shown:
-    """Filter, hide, make empty explicit, serialise and cut one result. Raises for what it cannot make safe."""
+def redact(ran: Executed, tool: Tool, redactor: Redactor, view: View | None = None, change: Change = hidden_whole) -> Shown:
+    """Filter, hide, make empty explicit, serialise and cut one result. Raises for what it cannot make safe.
+
+    `view` is what the session may see (None: what everybody may), `change` makes what stands in the place of a hidden value.
+    """
+    view = tool.result.views.of(()) if view is None else view
     kinds: set[str] = set()
     value = ran.value
-    said = isinstance(value, str) and ran.failed  # what a tool says about its own failure has no fields to choose from
-    fields = None if said else tool.result.keep
-    if ran.content is not None and isinstance(value, str) and fields is None:  # the blocks say everything
-        blocks = _joined([_block(block, tool, redactor, kinds) for block in ran.content], redactor, kinds)
-        return Shown(content=tuple(blocks) or _nothing(tool), hidden=tuple(sorted(kinds)), empty=not blocks)
-    kept = value if fields is None else keep(value, fields)
+    said = isinstance(value, str) and ran.failed  # what a tool says about its own failure may have no fields to choose from
+    fields = Fields(() if said and opened(value) is None else view.trees, change)
+    if ran.content is not None and isinstance(value, str):  # the blocks say everything
+        return _blocks(ran.content, tool, redactor, view, fields)
+    shown = view.blocks.text if isinstance(value, str) else view.blocks.structured or value is None
+    kept = fields.of(value) if shown else None
     if _is_empty(kept):
-        return Shown(content=_nothing(tool), empty=True, dropped=not _is_empty(value))
-    if isinstance(kept, list) and all(isinstance(item, str) for item in kept):  # what a tool gave piece by piece
+        return _none(tool, fields, dropped=not _is_empty(value))
+    if isinstance(kept, list) and all(type(item) is str for item in kept):  # what a tool gave piece by piece
         kept = _pieces(kept, redactor, kinds)
     if isinstance(kept, str):
         text, cut = _text(kept, tool, redactor, kinds)
     else:
         text, cut = _cut(shown_text(kept, redactor, kinds), tool)
     text = text or _nothing(tool)
-    pictures = _pictures(ran, kept)
-    return Shown(content=(text, *pictures) if pictures else text, hidden=tuple(sorted(kinds)), cut=cut)
+    pictures: list[Block] = [block for block in _pictures(ran, kept) if isinstance(block, Image) and _seen(block, view)]
+    return Shown(content=(text, *pictures) if pictures else text, hidden=tuple(sorted(kinds)), cut=cut, idle=fields.idle())
+
+
+def _blocks(content: Sequence[Block], tool: Tool, redactor: Redactor, view: View, fields: Fields) -> Shown:
+    """Texts and pictures, each by itself: rules about fields look into texts that are JSON."""
+    kinds: set[str] = set()
+    blocks: list[Block] = []
+    for block in content:
+        if isinstance(block, Image):
+            blocks += [block] if _seen(block, view) and not fields.keeps else []
+        elif view.blocks.resources if isinstance(block, Embedded) else view.blocks.text:
+            kept = fields.of(block)
+            blocks += [] if _is_empty(kept) and kept != block else [_block(kept, tool, redactor, kinds)]
+    if not blocks:
+        return _none(tool, fields, dropped=bool(content))
+    blocks = _joined(blocks, redactor, kinds)
+    alone = blocks[0] if len(content) == 1 and isinstance(content[0], Embedded) else None
+    shown = str(alone) if isinstance(alone, str) else tuple(blocks)
+    return Shown(content=shown, hidden=tuple(sorted(kinds)), idle=fields.idle())
+
+
+def _seen(image: Image, view: View) -> bool:
+    return view.blocks.shows(image.media_type, image.data)
+
+
+def _none(tool: Tool, fields: Fields, *, dropped: bool) -> Shown:
+    return Shown(content=NONE_SHOWN if dropped else _nothing(tool), empty=True, dropped=dropped, idle=fields.idle())
+
+
+NONE_SHOWN = "The tool gave a result, and nothing of it may be shown here. That is not the same as nothing found."
+"""What goes back where the rules leave nothing of a result."""
 
 
 def _pictures(ran: Executed, kept: Json) -> list[Block]:
@@ -92,9 +128,9 @@ def _joined(blocks: list[Block], redactor: Redactor, kinds: set[str]) -> list[Bl
     ]
 
 
-def _block(block: Block, tool: Tool, redactor: Redactor, kinds: set[str]) -> Block:
-    if isinstance(block, Image):
-        return block
+def _block(block: Json, tool: Tool, redactor: Redactor, kinds: set[str]) -> str:
+    if not isinstance(block, str):
+        return _cut(shown_text(block, redactor, kinds), tool)[0]
     return _text(block, tool, redactor, kinds)[0] or "(empty)"
 
 
@@ -119,26 +155,3 @@ def _is_empty(value: Json) -> bool:
 
 def _nothing(tool: Tool) -> str:
     return tool.result.empty or ("Done; the tool gave no output." if tool.acts else "Nothing found.")
-
-
-def keep(value: Json, paths: Sequence[Path]) -> Json:
-    """Only what the paths name, in the value's own order. A list of records keeps the fields of each record."""
-    tree: dict[str, dict[str, object]] = {}
-    for path in paths:
-        node = tree
-        for step in path.steps:
-            node = node.setdefault(step, {})  # type: ignore[assignment]  # a tree of itself, which mypy cannot say
-    if isinstance(value, list) and ANY not in tree:
-        return [item for item in (_keep(item, tree) for item in value) if not _is_empty(item)]
-    return _keep(value, tree)
-
-
-def _keep(value: Json, tree: dict[str, dict[str, object]]) -> Json:
-    if not tree:
-        return value
-    if isinstance(value, list):
-        inner = tree.get(ANY)
-        return [_keep(item, inner) for item in value] if inner is not None else []  # type: ignore[arg-type]  # as above
-    if isinstance(value, dict):
-        return {name: _keep(item, tree[name]) for name, item in value.items() if name in tree}  # type: ignore[arg-type]
-    return None

@@ -15,6 +15,7 @@ from guard.core.conditions import Condition
 from guard.core.endpoints import Endpoint
 from guard.core.paths import Path
 from guard.core.values import Json, JsonObject
+from guard.core.views import Reveal, Rules, Views
 
 Kind: TypeAlias = Literal["read", "compute", "action"]
 Effect: TypeAlias = Literal["read", "once", "idempotent", "probe", "compensate"]
@@ -226,11 +227,21 @@ class ApprovalRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultRule:
-    """What of a result goes back to the model."""
+    """What of a result goes back to the model. `rules` are those for everybody, `roles` those of the roles that are named."""
 
-    keep: tuple[Path, ...] | None = None
+    rules: Rules = field(default_factory=Rules)
+    roles: Mapping[str, Rules] = field(default_factory=dict)
     empty: str | None = None
     max_bytes: int = 200_000
+    views: Views = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "views", Views(everybody=self.rules, roles=self.roles))
+
+    @property
+    def keep(self) -> tuple[Path, ...] | None:
+        """What is kept for everybody."""
+        return self.rules.keep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,6 +270,8 @@ class Tool:
     approval: tuple[ApprovalRule, ...] = ()  # empty: nobody is asked
     result: ResultRule = ResultRule()
     endpoint: Endpoint | None = None  # what stands behind the tool, where it is no function of the host
+    reveals: tuple[Reveal, ...] = ()  # arguments in which a handle stands for its value; nowhere else does it
+    masks: tuple[Path, ...] = ()  # arguments in which a mask may stand
     ceilings: Ceilings = CEILINGS
     timeout: float | None = None  # seconds
     effect: Effect = "once"

@@ -16,7 +16,7 @@ from guard.core.board import Board, Waits, at, row_of
 from guard.core.endings import Ended, ended, idempotency, in_doubt
 from guard.core.model import Allow, Outcome, Refusal, ToolCall, ValidCall
 from guard.core.reasons import Reason
-from guard.core.recall import may_go_on, replayed, take_over
+from guard.core.recall import may_go_on, of_branch, replayed, take_over
 from guard.core.rules import Tool
 from guard.errors import StoreError
 
@@ -72,7 +72,7 @@ def _not_won(board: Board, index: int, allow: Allow, found: p.Replay | p.InDoubt
         reason = Reason.APPROVAL_INVALID if found.approval else Reason.CONFLICT
         return (yield from _refuse_late(board, index, Refusal(reason=reason)))
     if isinstance(found, p.Replay) and found.row.outcome is not None:
-        return at(replayed(found.row.outcome, item.call), item.key)
+        return at(replayed(of_branch(board, index, found.row, allow.call.valid), item.call), item.key)
     try:
         state = yield from _after(board, index, Waits(found.row, allow.call.valid))
         if isinstance(state, Outcome):
@@ -100,7 +100,7 @@ def _known(ran: p.Executed, won: p.Won) -> p.Executed:
 
 def _finish(end: Ended, won: p.Won) -> p.Finish:
     mine = tuple(replace(row, at=won.at, attempt=won.attempt) for row in end.rows)  # says the one who took it
-    return p.Finish(rows=mine, events=end.events)
+    return p.Finish(rows=mine, events=end.events, handles=end.handles)
 
 
 def _ended(board: Board, index: int, allow: Allow, finish: p.Finish, outcome: Outcome) -> p.Flow[Outcome]:
@@ -127,6 +127,7 @@ def run(board: Board, index: int, allow: Allow, won: p.Won | None = None, late: 
         idempotency_key=valid.fingerprint if won is None else won.idem,
         taken=won,
         late=late,
+        revealed=valid.revealed,
     )
     try:
         return (yield from p.ask(command))
@@ -142,7 +143,7 @@ def _refuse_late(board: Board, index: int, refusal: Refusal) -> p.Flow[Outcome]:
     item, redactor = board.items[index], board.context.redactor
     if index in board.lost:
         return board.doubt(index, board.lost[index])
-    outcome = answer.refused(item.call, item.key, refusal, board.arguments(index), redactor)
+    outcome = answer.refused(item.call, item.key, refusal, board.arguments(index), board.redactor(index))
     event = audit.ended(item.key, item.call, outcome, redactor)
     with suppress(StoreError):
         if board.down:  # what the ledger has of the call stays, an approval that was not spent above all
@@ -177,7 +178,10 @@ def _after(board: Board, index: int, waits: Waits) -> p.Flow[Outcome | ToolCall 
         if row.status == "unknown" and may_go_on(row, waits.call) and row.key != board.items[index].key:
             take_over(board, index, row)
             return waits.call
-        return board.doubt(index, row) if row.outcome is None else replayed(row.outcome, board.items[index].call)
+        if row.outcome is None:
+            return board.doubt(index, row)
+        known = row.outcome if isinstance(waits.call, ToolCall) else of_branch(board, index, row, waits.call)
+        return replayed(known, board.items[index].call)
     if not joined.lost:
         return board.doubt(index, row, "It is still under way.")
     if may_go_on(row, waits.call):
@@ -214,4 +218,4 @@ def _probed(board: Board, index: int, allow: Allow) -> p.Flow[Outcome | None]:
         return (yield from _lapse(board, index, row))
     end = ended(board, index, allow, p.Executed(value=found.value, probed=True))
     mine = tuple(replace(one, attempt=row.attempt) for one in end.rows)
-    return (yield from _ended(board, index, allow, p.Finish(rows=mine, events=end.events), end.outcome))
+    return (yield from _ended(board, index, allow, p.Finish(rows=mine, events=end.events, handles=end.handles), end.outcome))

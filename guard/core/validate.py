@@ -40,12 +40,13 @@ def validate(bound: BoundCall, ref: ConversationRef, tag: Callable[[str], str]) 
         tool=tool,
         arguments=arguments,
         spoofed=bound.spoofed,
-        origins=_origins(tool, arguments, prepared.defaulted),
+        origins=_origins(bound, arguments, prepared.defaulted),
         canonical=text,
         digest=mark,
         fingerprint=fingerprint(tool, mark, ref),
         mark=sha(_prefix(tool.name, "", ref) + mark) if tool.acts else "",
         shadowed=tuple(shadowed),
+        revealed=bound.revealed,
     )
 
 
@@ -60,11 +61,12 @@ def _prefix(name: str, definition: str, ref: ConversationRef) -> str:
     return ",".join([*(str(len(part)) for part in parts), "64"]) + ":" + "".join(parts)
 
 
-def _origins(tool: Tool, arguments: JsonObject, defaulted: tuple[str, ...]) -> dict[str, Origin]:
+def _origins(bound: BoundCall, arguments: JsonObject, defaulted: tuple[str, ...]) -> dict[str, Origin]:
     origins: dict[str, Origin] = dict.fromkeys(arguments, "model")
+    origins |= dict.fromkeys((one.argument for one in bound.revealed if one.argument in origins), "handle")
     for name in defaulted:
         origins[name] = "default"
-    for binding in tool.bindings:
+    for binding in bound.tool.bindings:
         origins[binding.field] = "session"
     return origins
 

@@ -170,3 +170,9 @@ def copy(value: Json) -> Json:
     if type(value) is list:
         return [copy(item) for item in value]
     return value
+
+
+class Embedded(str):
+    """A text that a tool's result brought as an embedded resource, or as a link to one."""
+
+    __slots__ = ()

@@ -6,7 +6,7 @@ May not decide anything. Comes after rule_files and rule_names, before load.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from guard.core.model import Session
 from guard.core.rules import Tool
@@ -55,7 +55,7 @@ def book_of(
     for rule in written.keys() & book.rules.keys():
         spot, first = book.rules[rule], written[rule]
         problems.warn(spot, "the rule is written twice", f"the first stands at {first.file}:{first.line}", code="rule-twice")
-    return RuleBook({**written, **book.rules}, book.grants, roles, book.groups)
+    return replace(book, rules={**written, **book.rules}, roles=roles)
 
 
 def voters_of(tool: Tool) -> tuple[str, ...]:

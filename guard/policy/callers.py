@@ -50,12 +50,13 @@ def warn_callers(entries: Mapping[str, Item], tools: Mapping[str, Tool], book: R
     """What is allowed but probably not meant."""
     rules = list(book.rules)
     allows = [rule for rule in rules if rule.act == "call" and rule.eft == "allow"]
-    prefixes = [rule for rule in allows if rule.obj.endswith("*")]
+    named = book.naming.tools((rule.obj for rule in allows), tools)
     by_tool: dict[str, list[str]] = {}
     for rule in allows:
-        by_tool.setdefault(rule.obj, []).append(rule.sub)
+        for name in named[rule.obj]:
+            by_tool.setdefault(name, []).append(rule.sub)
     for name in tools:
-        callers = [rule.sub for rule in prefixes if rule.covers(name)] + by_tool.get(name, [])
+        callers = by_tool.get(name, [])
         if not callers:
             problems.warn(entries[name], f"nobody may call {name}", "write allow: [role]", code="tool-nobody")
         if "*" in callers:

@@ -6,8 +6,8 @@ none ever allows. Comes after engine and rule_files, before load.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from guard.core.model import Session
 from guard.core.ports import Verdict
@@ -15,10 +15,14 @@ from guard.core.values import Json
 from guard.policy.engine.closure import Closure
 from guard.policy.engine.engine import Engine, Outcome
 from guard.policy.engine.explain import Explained
+from guard.policy.engine.reach import Reach
 from guard.policy.explaining import explained
+from guard.policy.on_trial import Trial
 from guard.policy.problems import Problems
 from guard.policy.rule_files import PERSON, Grant, Rule
 from guard.policy.rule_shape import Shape, shape_of
+
+View: TypeAlias = Callable[[Mapping[str, Json]], object]
 
 MAX_MEMO = 4096
 """Answers that are remembered; then all are forgotten."""
@@ -35,13 +39,17 @@ class CasbinAuthorizer:
         *,
         roles: Iterable[str] = (),
         groups: Mapping[str, Iterable[Grant]] | None = None,
+        trial: Sequence[Rule] = (),
     ) -> None:
+        """`trial` are denials that refuse nothing yet."""
         self.shape = shape
         rows = [row for rule in rules if (row := row_of(rule, shape)) is not None]
         names = frozenset(roles) | {grant.role for grant in grants} | {rule.sub for rule in rules}
         links = {"g": [(one.sub, one.role, one.dom) for one in _linked(grants, names)]}
         links |= {name: [(one.sub, one.role, one.dom) for one in found] for name, found in (groups or {}).items()}
         self.engine = Engine(shape.model, rows, links)
+        tried = [row for rule in trial if (row := row_of(rule, shape)) is not None]
+        self.trial = Trial(shape.model, tried, links) if tried else None
         self._graph = self.engine.closures.get("g") or Closure(())
         self._wants = shape.model.request
         self._memo: dict[tuple[frozenset[str], str, str, str], Verdict] = {}
@@ -49,7 +57,15 @@ class CasbinAuthorizer:
     @property
     def scoped(self) -> bool:
         """Whether some rule reads more than names."""
-        return bool(self.engine.paths)
+        return bool(self.engine.paths) or (self.trial is not None and self.trial.scoped)
+
+    def would_deny(self, session: Session, tool: str, scope: Mapping[str, Json] | None = None) -> tuple[str, ...]:
+        """Denials on trial that would have refused the call; for a child's session those of whoever it is within as well."""
+        if self.trial is None:
+            return ()
+        own = self.trial.would_refuse(self.requests(session, tool, "call", scope, self.trial.view), known=scope is not None)
+        outer = () if session.within is None else self.would_deny(session.within, tool, scope)
+        return tuple(dict.fromkeys((*own, *outer)))
 
     def decide(self, session: Session, tool: str, act: str, scope: Mapping[str, Json] | None = None) -> Verdict:
         """Judge `act` on `tool`. A child's session is judged by its own roles, and whoever it is within must be permitted too."""
@@ -99,15 +115,36 @@ class CasbinAuthorizer:
             self._memo[key] = verdict
         return verdict
 
-    def requests(self, session: Session, tool: str, act: str, scope: Mapping[str, Json] | None) -> list[tuple[Any, ...]]:
-        """What the engine is asked, for each name of the session."""
-        return [self._request(subject, session, tool, act, scope) for subject in sorted(self.subjects(session))]
+    def requests(
+        self, session: Session, tool: str, act: str, scope: Mapping[str, Json] | None, view: View | None = None
+    ) -> list[tuple[Any, ...]]:
+        """What the engine is asked, for each name of the session; `view` makes what another one sees of the call."""
+        return [self._request(subject, session, tool, act, scope, view) for subject in sorted(self.subjects(session))]
 
-    def _request(self, subject: str, session: Session, tool: str, act: str, scope: Mapping[str, Json] | None) -> tuple[Any, ...]:
+    def candidates(self, session: Session, tool: str, act: str) -> tuple[tuple[str, ...], ...]:
+        """The rules that may match, whatever the call holds: their fields in the model's order."""
+        engine = self.engine
+        found = (engine.index.find(request) for request in self.requests(session, tool, act, None))
+        places = {place for some in found for place in (range(len(engine.rows)) if some is None else some)}
+        return tuple(engine.rows[place] for place in sorted(places))
+
+    def reach(self, sessions: Iterable[Session]) -> Reach:
+        """Of which of these sessions, by their place, some rule may speak; for all others there is no rule. For tables of everybody."""
+        return Reach(self.engine, (self.requests(session, "", "", None) for session in sessions))
+
+    def _request(
+        self,
+        subject: str,
+        session: Session,
+        tool: str,
+        act: str,
+        scope: Mapping[str, Json] | None,
+        view: View | None = None,
+    ) -> tuple[Any, ...]:
         """What the engine is asked, in the model's order."""
         given: dict[str, Any] = {"sub": subject, "dom": session.tenant, "obj": tool, "act": act}
         if "ctx" in self._wants:
-            given["ctx"] = self.engine.view({**(scope or {}), "session": session.facts()})
+            given["ctx"] = (view or self.engine.view)({**(scope or {}), "session": session.facts()})
         return tuple(given[name] for name in self._wants)
 
     def _verdict(self, outcomes: Sequence[Outcome]) -> Verdict:

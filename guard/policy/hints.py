@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from guard.core.paths import ANY, Path
+from guard.core.paths import ANY, DEEP, Path
 from guard.core.rules import Source, Tool
 from guard.core.values import JsonObject
 from guard.policy.identities import is_identity, owner
 from guard.policy.problems import Problems
 from guard.policy.source import Item
 
+_UNUSABLE = frozenset({"drop", "mask", "hash"})
 _SAYS_NOTHING = frozenset({"default", "description", "title", "examples"})
 
 
@@ -41,23 +42,29 @@ def warn_untyped(tool: Tool, signature: JsonObject, item: Item, problems: Proble
 
 
 def warn_unseen(entries: Mapping[str, Item], tools: Mapping[str, Tool], problems: Problems) -> None:
-    """Warn about each grounded value that the model cannot repeat, because `keep` hides the field that it comes from."""
+    """Warn about each grounded value that the model cannot repeat, because the rules of the tool that it comes from hide it."""
     for name, tool in tools.items():
         bound = {binding.field for binding in tool.bindings}
         for ground in tool.grounds:
             for source in ground.sources if ground.argument.steps[0] not in bound else ():
-                if source.path is not None and _is_hidden(source.path, tools.get(source.tool)):
-                    message = f"{source.tool}.{source.path} is grounded but not kept, so the model never sees it"
-                    cure = f"add {source.path} to result.keep of {source.tool}"
+                known = tools.get(source.tool)
+                how = _hidden(source.path, known) if source.path is not None and known is not None else ""
+                if how:
+                    message = f"{source.tool}.{source.path} is grounded but {how}, so the model never sees it"
+                    keep = f"add {source.path} to result.keep of {source.tool}"
+                    cure = keep if how == "not kept" else "make it a handle, or leave it to the user's words"
                     problems.warn(_spot(entries[name], source), message, cure)
 
 
-def _is_hidden(path: Path, tool: Tool | None) -> bool:
-    """Whether `keep` of the tool drops the value at `path` and everything in it."""
-    if tool is None or tool.result.keep is None:
-        return False
-    wanted = _steps(path)
-    return not any(all(map(str.__eq__, wanted, _steps(kept))) for kept in tool.result.keep)
+def _hidden(path: Path, tool: Tool) -> str:
+    """How the tool's rules hide the value at `path` and everything in it from everybody; empty where they may show it."""
+    wanted, keep = _steps(path), tool.result.keep
+    for rule in tool.result.rules.hide:
+        if rule.does in _UNUSABLE and _steps(rule.path) == wanted[: len(_steps(rule.path))]:
+            return f"hidden by {rule.does}"
+    if keep is None or any(step.startswith((DEEP, "[")) for kept in keep for step in _steps(kept) if step != ANY):
+        return ""
+    return "" if any(all(map(str.__eq__, wanted, _steps(kept))) for kept in keep) else "not kept"
 
 
 def _steps(path: Path) -> tuple[str, ...]:

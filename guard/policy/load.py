@@ -6,7 +6,7 @@ this package; the host gets here through `guard.policy.load_policy`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
@@ -28,6 +28,7 @@ from guard.policy.problems import Problems
 from guard.policy.reading import Places, Reading, read_places
 from guard.policy.redaction import redaction
 from guard.policy.registered import match
+from guard.policy.reveals import types_of, warn_handles
 from guard.policy.rule_files import RuleBook
 from guard.policy.ruled import Around, check_spared, ruled, spared, version
 from guard.policy.source import File, Item
@@ -35,6 +36,11 @@ from guard.policy.tools import Declared, Entry, compile_tool
 from guard.policy.written import Written, as_written, collect, tops
 
 _Hooks: TypeAlias = tuple[Mapping[str, CheckFunction] | None, Collection[str] | None]
+Told: TypeAlias = Callable[[int, int], None]
+
+
+def _unheard(_done: int, _all: int) -> None:
+    """For whoever does not want to hear how far it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +64,7 @@ class Survey:
     """Everything that could be read of a folder, with every mistake: what a review looks at, whether or not the policy may be used.
 
     `tools` are those that compile, `told` those whose description and schema are known, `places` where each of the `people` stands, `limits`
-    the top-level blocks as written.
+    and `ceilings` the top-level blocks as written.
     """
 
     files: tuple[File, ...]
@@ -73,6 +79,7 @@ class Survey:
     people: Mapping[str, Session]
     places: Mapping[str, Item]
     limits: tuple[Item, ...]
+    ceilings: tuple[Item, ...]
     layers: tuple[Layer, ...] = ()
 
     def loaded(self) -> Loaded:
@@ -139,14 +146,18 @@ def survey_policy(
     *,
     checks: Mapping[str, CheckFunction] | None = MappingProxyType({}),
     probes: Collection[str] | None = (),
+    told: Told = _unheard,
 ) -> Survey:
-    """Compile the folder as far as it goes. `checks` and `probes` None mean that they are not known here. Raises nothing."""
+    """Compile the folder as far as it goes. `checks` and `probes` None mean that they are not known here. Raises nothing.
+
+    `told` hears how many of how many tools are compiled.
+    """
     problems = Problems()
     reading = read_places(folder)
     problems.errors += reading.errors
     problems.warnings += reading.warnings
     written = written_of(reading, problems)
-    return _survey(written, declared, problems, (checks, probes), reading.rows)
+    return _survey(written, declared, problems, (checks, probes), reading.rows, told)
 
 
 def written_of(reading: Reading, problems: Problems) -> Written:
@@ -155,7 +166,12 @@ def written_of(reading: Reading, problems: Problems) -> Written:
 
 
 def _survey(
-    written: Written, declared: Sequence[Declared] | None, problems: Problems, hooks: _Hooks, rows: File | None
+    written: Written,
+    declared: Sequence[Declared] | None,
+    problems: Problems,
+    hooks: _Hooks,
+    rows: File | None,
+    heard: Told = _unheard,
 ) -> Survey:
     documents = written.documents
     entries = collect(documents, "tools", problems)
@@ -163,19 +179,12 @@ def _survey(
     names, unlisted = match(entries, declared, problems, extra)
     bounds = ceilings(tops(documents, "ceilings"), problems)
     known = {name: item for name, item in entries.items() if name in names or name not in extra}
-    tools = _compile(known, entries, (declared, names, hooks), bounds, problems)
+    tools = _compile(known, entries, (declared, names, hooks), bounds, problems, heard)
     check_spared(entries.keys() - known.keys(), tools, entries, problems)
     places = collect(documents, "people", problems)
     people = MappingProxyType(read_people(places, problems))
-    around = Around(
-        written=written,
-        entries=entries,
-        tools=tools,
-        people=people,
-        unlisted=unlisted,
-        told=frozenset(name for name, item in entries.items() if declared is not None or is_told(item)),
-        rows=rows,
-    )
+    told = frozenset(name for name, item in entries.items() if declared is not None or is_told(item))
+    around = _around(written, entries, tools, (people, unlisted, told), rows)
     whole = limits(tops(documents, "limits"), tops(documents, "prices"), around.spot, problems)
     hidden = redaction(tops(documents, "redact"), problems)
     found = ruled(around, problems)
@@ -192,8 +201,20 @@ def _survey(
         people=people,
         places=MappingProxyType(places),
         limits=tuple(tops(documents, "limits")),
+        ceilings=tuple(tops(documents, "ceilings")),
         layers=found.layers,
     )
+
+
+def _around(
+    written: Written,
+    entries: Mapping[str, Item],
+    tools: Mapping[str, Tool],
+    known: tuple[Mapping[str, Session], frozenset[str], frozenset[str]],
+    rows: File | None,
+) -> Around:
+    people, unlisted, told = known
+    return Around(written=written, entries=entries, tools=tools, people=people, unlisted=unlisted, told=told, rows=rows)
 
 
 def _policy(judge: Authorizer, around: Around, counts: tuple[Limits, Ceilings, Redaction]) -> Policy:
@@ -206,6 +227,7 @@ def _policy(judge: Authorizer, around: Around, counts: tuple[Limits, Ceilings, R
         redaction=counts[2],
         unlisted=around.unlisted,
         people=around.people,
+        types=types_of(around.tools),
     )
 
 
@@ -219,6 +241,7 @@ def _compile(
     program: tuple[Sequence[Declared] | None, Mapping[str, str], _Hooks],
     bounds: Ceilings,
     problems: Problems,
+    told: Told,
 ) -> dict[str, Tool]:
     """Every entry as a tool. `named` are the names that one may speak about, `program` what is known of the registered tools."""
     declared, names, hooks = program
@@ -239,5 +262,7 @@ def _compile(
         tool = compile_tool(entry, problems)
         if tool is not None:
             found[name] = tool
+        told(len(found), len(entries))
     check_compensations(entries, found, problems)
+    warn_handles(entries, found, problems)
     return found

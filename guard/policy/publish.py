@@ -37,10 +37,10 @@ def authorizer(shape: Shape | None, book: RuleBook, problems: Problems, spot: Sp
         problems.error(spot, "no rule at all: nobody may do anything", "write allow: [role] at a tool")
     if shape is None or len(problems.errors) > before:
         return None
-    rules = _fitting(book.rules, shape, problems)
+    rules, tried = _fitting(book.rules, shape, problems), _fitting(book.trial, shape, problems)
     try:
-        built = CasbinAuthorizer(shape, rules, list(book.grants), roles=book.roles, groups=book.groups)
-        _probe(built, rules, shape, problems)
+        built = CasbinAuthorizer(shape, rules, list(book.grants), roles=book.roles, groups=book.groups, trial=tried)
+        _probe(built, rules, book, shape, problems)
         _rehearse(built, rules)
     except Exception as failure:  # noqa: BLE001 - a matcher of the user's may raise anything; each is a mistake of the policy
         problems.error(shape.model.at("m"), f"the matcher cannot be used: {type(failure).__name__}", _COMPARE)
@@ -60,7 +60,7 @@ def _fitting(rules: Mapping[Rule, Item], shape: Shape, problems: Problems) -> li
     return list(rules)
 
 
-def _probe(built: CasbinAuthorizer, rules: Sequence[Rule], shape: Shape, problems: Problems) -> None:
+def _probe(built: CasbinAuthorizer, rules: Sequence[Rule], book: RuleBook, shape: Shape, problems: Problems) -> None:
     """A known allow must be allowed; a stranger, and a tool that no rule names, must not be. As many rules as a moment affords."""
     spot = shape.model.at("m")
     budget = max(4, 2000 // max(1, len(rules)))
@@ -69,7 +69,7 @@ def _probe(built: CasbinAuthorizer, rules: Sequence[Rule], shape: Shape, problem
         mine = [rule for rule in rules if rule.act == act]
         plain = [rule for rule in mine if rule.eft == "allow" and ANY not in rule.obj and rule.sub != ANY]
         for rule in plain[:budget]:
-            others = [other for other in mine if other.covers(rule.obj)]
+            others = [other for other in mine if book.covers(other, rule.obj)]
             known = _holder(rule)
             errors = [one for one in _asked(built, known, rule.obj, act) if one]
             if errors:

@@ -10,11 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from guard.policy.engine.checks import check_rule
-from guard.policy.engine.closure import MAX_CHAIN, tangles
+from guard.policy.engine.closure import MAX_CHAIN, Closure, tangles
 from guard.policy.engine.functions import NAMES, table
+from guard.policy.naming import Naming
+from guard.policy.on_trial import no_trial
 from guard.policy.problems import Problems, is_invisible, is_line_break, meant
 from guard.policy.rule_shape import Shape, shape_of
-from guard.policy.source import File, Item, text_of
+from guard.policy.source import File, Item, is_trial, text_of
 
 ACTS = ("call", "approve")
 EFFECTS = ("allow", "deny")
@@ -47,10 +49,6 @@ class Rule:
         """The columns as Casbin wants them."""
         return (self.sub, self.dom, self.obj, self.act, self.eft)
 
-    def covers(self, tool: str) -> bool:
-        """Whether the rule speaks about this tool."""
-        return tool.startswith(self.obj[:-1]) if self.obj.endswith(ANY) else tool == self.obj
-
 
 @dataclass(frozen=True, slots=True)
 class Grant:
@@ -68,13 +66,20 @@ class Grant:
 class RuleBook:
     """What the CSV files say, each rule with its place. `roles` are the names that a line calls a role outright (`role:x`).
 
-    `groups` are the lines of further role definitions of a user's own model (`g2`), by their names.
+    `groups` are the lines of further role definitions of a user's own model (`g2`), by their names. `trial` are denials that refuse nothing yet,
+    `naming` is how the model compares a rule's object with a tool.
     """
 
     rules: dict[Rule, Item] = field(default_factory=dict)
     grants: dict[Grant, Item] = field(default_factory=dict)
     roles: set[str] = field(default_factory=set)
     groups: dict[str, dict[Grant, Item]] = field(default_factory=dict)
+    trial: dict[Rule, Item] = field(default_factory=dict)
+    naming: Naming = field(default_factory=lambda: Naming(None, {}))
+
+    def covers(self, rule: Rule, tool: str) -> bool:
+        """Whether the rule speaks about this tool, as the folder's model compares them."""
+        return self.naming.names(rule.obj, tool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,11 @@ def read_rules(
                 _add(cells, spot, reader)
     for grants in (book.grants, *book.groups.values()):
         check_graph(grants, problems)
-    return book
+    for rule in book.trial.keys() & book.rules.keys():
+        cure = f"take out one of both: the line in force stands at {book.rules[rule].file}:{book.rules[rule].line}"
+        problems.warn(book.trial[rule], "the denial on trial is in force already", cure, code="trial-in-force")
+    groups = {name: Closure((one.sub, one.role, one.dom) for one in found) for name, found in book.groups.items()}
+    return replace(book, naming=Naming(known, groups))
 
 
 def _add(cells: list[str], spot: Item, reader: _Reader) -> None:
@@ -126,16 +135,33 @@ def _add(cells: list[str], spot: Item, reader: _Reader) -> None:
     book, problems = reader.book, reader.problems
     target: dict[Rule, Item] | dict[Grant, Item]
     found: Rule | Grant | None
+    tried = is_trial(spot.file)
     if kind == "p":
-        target, found = book.rules, _rule(fields, spot, reader)
+        target, found = book.trial if tried else book.rules, _rule(fields, spot, reader)
     else:
         target = book.grants if kind == "g" else book.groups.setdefault(kind, {})
         found = _grant(kind, fields, spot, reader)
+    if tried and not _may_be_tried(found, spot, reader):
+        return
     if found in target:
         first = target[found]  # type: ignore[index]  # each table is asked for its own kind
         problems.warn(spot, "the rule is written twice", f"the first stands at {first.file}:{first.line}")
     elif found is not None:
         target[found] = spot  # type: ignore[index]  # as above
+
+
+def _may_be_tried(found: Rule | Grant | None, spot: Item, reader: _Reader) -> bool:
+    """Whether a line of `shadow.csv` is a denial of calling, and the model one under which it can be left out."""
+    why = no_trial(reader.shape.model)
+    if isinstance(found, Grant):
+        why = "roles cannot be on trial"
+    elif found is not None and found.eft != "deny":
+        why = why or "denials alone can be on trial, and this line allows"
+    elif found is not None and found.act != "call":
+        why = why or "who may approve cannot be on trial"
+    if why:
+        reader.problems.error(spot, why, "write the line in another CSV file: there it is in force")
+    return not why
 
 
 def _grant(kind: str, fields: list[str], spot: Item, reader: _Reader) -> Grant:
@@ -253,7 +279,7 @@ def _known_tool(rule: Rule, spot: Item, reader: _Reader) -> None:
     tools, problems = reader.tools, reader.problems
     if ANY in rule.obj[:-1]:
         problems.error(spot, f"{rule.obj}: * may only stand at the end", "write a prefix and *")
-    elif rule.obj not in tools and not any(rule.covers(tool) for tool in tools):
+    elif rule.obj not in tools and not any(tool.startswith(rule.obj[:-1]) for tool in tools if rule.obj.endswith(ANY)):
         tell = problems.error if reader.narrowest else problems.warn
         if reader.narrowest or ANY not in rule.obj:
             tell(spot, f"no tool of this policy is called {rule.obj}", meant(rule.obj.rstrip(ANY), tools))

@@ -25,7 +25,7 @@ def warn_names(book: RuleBook, written: Iterable[str], people: Mapping[str, Sess
     tenants = {DEFAULT_TENANT, *(one.tenant for one in people.values())}
     odd = _warn_case(_subjects(book), sure | persons, "role or person", problems)
     _warn_case(_tenants(book), tenants, "tenant", problems)
-    for rule, spot in book.rules.items():
+    for rule, spot in (*book.rules.items(), *book.trial.items()):
         name = rule.sub
         if name not in roles | odd and name != ANY and not name.startswith(PERSON):
             cure = f"write {PERSON}{name} for a person, role:{name} for a role of the host's"
@@ -33,12 +33,12 @@ def warn_names(book: RuleBook, written: Iterable[str], people: Mapping[str, Sess
 
 
 def _subjects(book: RuleBook) -> Iterator[tuple[str, Item]]:
-    yield from ((rule.sub, spot) for rule, spot in book.rules.items())
+    yield from ((rule.sub, spot) for rule, spot in (*book.rules.items(), *book.trial.items()))
     yield from ((name, spot) for grant, spot in book.grants.items() for name in (grant.sub, grant.role))
 
 
 def _tenants(book: RuleBook) -> Iterator[tuple[str, Item]]:
-    yield from ((rule.dom, spot) for rule, spot in book.rules.items())
+    yield from ((rule.dom, spot) for rule, spot in (*book.rules.items(), *book.trial.items()))
     yield from ((grant.dom, spot) for grant, spot in book.grants.items())
 
 

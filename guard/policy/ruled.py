@@ -20,6 +20,7 @@ from guard.policy.pins import check_pins
 from guard.policy.problems import Problems
 from guard.policy.publish import authorizer
 from guard.policy.reading import ROWS
+from guard.policy.reveals import warn_result_roles
 from guard.policy.rule_files import RuleBook
 from guard.policy.rule_shape import shape_of
 from guard.policy.source import File, Item, is_rules, is_yaml
@@ -70,6 +71,7 @@ def _folder(around: Around, problems: Problems) -> Ruled:
     judge = authorizer(shape, book, problems, casbin)
     warn_whole(around.entries, around.tools, around.unlisted, around.spot, problems)
     warn_callers(around.entries, around.tools, book, problems)
+    warn_result_roles(around.entries, around.tools, book.roles, problems)
     check_pins(files, around.tools, around.told, around.entries, problems)
     return Ruled(judge=judge, book=book)
 

@@ -15,10 +15,12 @@ from typing import Any
 from guard.core.rules import Issue
 from guard.core.values import Json, JsonObject
 from guard.policy import dialects
+from guard.policy.endless import CURE, Circles
 from guard.policy.formats import ANNOTATIONS
 from guard.policy.issues import issues
 from guard.policy.keywords import ASSERTIONS, KNOWN, MANY, NAMED, ONE, below, exact_copy, float_copy, strict_copy, walk
 from guard.policy.patterns import warn_slow
+from guard.policy.plain_schemas import is_plain
 from guard.policy.problems import Problems, nearest
 from guard.policy.quick import Accepts, quick
 from guard.policy.source import Item
@@ -91,6 +93,8 @@ def _dialect(source: Json, spot: Item, problems: Problems, where: str) -> str | 
 
 def _check(source: JsonObject, name: str, spot: Item, problems: Problems, where: str) -> None:
     """Report what the draft's own meta-schema finds."""
+    if is_plain(source):
+        return
     checker = dialects.meta(name)
     for error in checker.iter_errors(float_copy(source)):
         at = spot.at(list(error.absolute_path))
@@ -133,7 +137,12 @@ def _check_references(strict: JsonObject, name: str, spot: Item, problems: Probl
     resource = specification.create_resource(strict)
     root = dialects.registry().resolver_with_root(resource)
 
+    circles = Circles(specification)
+
     def visit(schema: Json, resolver: Any, at: tuple[str | int, ...]) -> None:
+        way = circles.through(schema, resolver)
+        if way is not None:
+            problems.error(spot.at([*at, *way]), f"{where}: the schema refers to itself about the same value, without end", CURE)
         for steps, inner in below(schema):
             if isinstance(inner, Mapping):
                 visit(inner, resolver.in_subresource(specification.create_resource(inner)), (*at, *steps))

@@ -137,6 +137,11 @@ def is_rules(name: str) -> bool:
     return name.lower().endswith(".csv")
 
 
+def is_trial(name: str) -> bool:
+    """Whether a file of this name holds denials on trial: `shadow.csv`, or `shadow-refunds.csv` and the like."""
+    return re.fullmatch(r"(.*/)?shadow([-_.].+)?\.csv", name) is not None
+
+
 def _read(here: Path, names: list[str], problems: Problems) -> Iterator[File]:
     for name in names:
         try:
@@ -168,9 +173,14 @@ def read_yaml(file: File, problems: Problems, *, most: int = MAX_NODES, any_key:
     from ruamel.yaml import YAML  # noqa: PLC0415 - loaded with the first policy, so that importing guard stays cheap
     from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415 - as above
 
+    from guard.policy.plain_yaml import read_plain  # noqa: PLC0415 - it builds the items of this file
+
     text = text_of(file, problems)
     if text is None:
         return None
+    plain = None if any_key else read_plain(text, file.name, most)
+    if plain is not None:
+        return plain
     try:
         node = YAML(typ="safe", pure=True).compose(text)
         return None if node is None else _Builder(file.name, problems, most, any_key=any_key).build(node)
@@ -257,12 +267,13 @@ class _Builder:
         kind = str(node.tag).removeprefix(_TAG)
         text = str(node.value)
         try:
-            item.value = _scalar(kind, text)
+            item.value = scalar(kind, text)
         except (ValueError, KeyError, InvalidOperation):
             self.problems.error(item, f"{text[:40]} is not a value that a policy can hold", "put quotes around a text")
 
 
-def _scalar(kind: str, text: str) -> Json:
+def scalar(kind: str, text: str) -> Json:
+    """The value of a scalar of this kind. Raises ValueError, KeyError or InvalidOperation where a policy cannot hold it."""
     if kind in _TEXTS:
         return text
     if kind == "null":

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from guard.core.paths import Path
-from guard.core.rules import CEILINGS, Binding, Ceilings, Issue, Kind, Prepared, ResourceRule, ResultRule, Tool
+from guard.core.rules import CEILINGS, Binding, Ceilings, Issue, Kind, Prepared, ResourceRule, Tool
 from guard.core.values import JsonObject, canonical, digest
 from guard.policy import language
 from guard.policy.approvals import approvals, argument_rules
-from guard.policy.ceilings import bounded, tool_ceilings
+from guard.policy.ceilings import tool_ceilings
 from guard.policy.checks import CheckFunction, checks
 from guard.policy.effects import Around, Life, life
 from guard.policy.fields import normal, takes, visible, with_fields
@@ -25,6 +25,8 @@ from guard.policy.limits import tool_limits
 from guard.policy.placed import behind
 from guard.policy.prepare import preparer
 from guard.policy.problems import Problems, meant
+from guard.policy.results import result_rule
+from guard.policy.reveals import mask_places, reveals
 from guard.policy.schemas import Schema, compile_schema
 from guard.policy.source import Item
 
@@ -97,6 +99,7 @@ def _compile(entry: Entry, problems: Problems) -> Tool | None:
     around = Around(name=entry.name, tools=entry.tools, keyed=keyed, probes=entry.probes)
     lived = life(fields, kind, around, problems)
     tool = behind(_assemble(entry, fields, kind, schema, bindings, context, lived), fields, problems)
+    tool = replace(tool, reveals=reveals(fields.get("handles"), context), masks=mask_places(fields.get("masks"), context))
     fill = filled(tool, schema, _own(entry.declared), entry.item, problems)
     if entry.declared is not None or schema.source:  # without a program and a schema nothing is known of the arguments
         check_records(tool, schema, fill, fields.get("resource", entry.item), problems)
@@ -119,8 +122,8 @@ def _assemble(
     context: Context,
     lived: Life,
 ) -> Tool:
-    problems = context.problems
-    description = language.text(fields.get("description"), problems, "description") or _described(entry.declared)
+    problems, bound = context.problems, frozenset(binding.field for binding in bindings)
+    description = _description(entry, fields, problems)
     rules, resolved = argument_rules(fields, context)
     approval, shown = approvals(entry.item, fields, kind, context)
     return Tool(
@@ -129,19 +132,19 @@ def _assemble(
         definition=digest(entry.name, kind, description, canonical(schema.source)),
         description=description,
         schema=schema.source,
-        visible=visible(schema.source, frozenset(binding.field for binding in bindings)),
+        visible=visible(schema.source, bound),
         validate=_validator(schema, entry.declared),
         prepare=_as_given,
         checks=checks(fields.get("checks"), entry.checks, problems),
         bindings=bindings,
         grounds=grounds(fields["ground"], context) if "ground" in fields else (),
         after=prerequisites(fields["after"], context) if "after" in fields else (),
-        resources=_resources(fields["resource"], context) if "resource" in fields else (),
+        resources=_resources(fields.get("resource"), context),
         rules=rules,
         resolves=tuple(dict.fromkeys((*resolved, *shown))),
         limits=tool_limits(fields.get("limits"), context),
         approval=approval,
-        result=_result(fields.get("result"), entry.ceilings, problems),
+        result=result_rule(fields.get("result"), entry.ceilings, problems),
         timeout=language.duration(fields.get("timeout"), problems, "timeout"),
         effect=lived.effect,
         dedupes=lived.dedupes,
@@ -163,8 +166,9 @@ def _own(declared: Declared | None) -> Own:
     return Own(told, declared.silent if declared else frozenset())
 
 
-def _described(declared: Declared | None) -> str:
-    return declared.description if declared else ""
+def _description(entry: Entry, fields: dict[str, Item], problems: Problems) -> str:
+    own = language.text(fields.get("description"), problems, "description")
+    return own or (entry.declared.description if entry.declared else "")
 
 
 def _kind(entry: Entry, fields: dict[str, Item], problems: Problems) -> Kind:
@@ -254,7 +258,9 @@ def _bindings(item: Item | None, problems: Problems) -> tuple[Binding, ...]:
 # -- the small keys --------------------------------------------------------------------------------------------------
 
 
-def _resources(item: Item, context: Context) -> tuple[ResourceRule, ...]:
+def _resources(item: Item | None, context: Context) -> tuple[ResourceRule, ...]:
+    if item is None:
+        return ()
     found = [_resource(one, context) for one in language.sequence(item, context.problems, "resource")]
     return tuple(rule for rule in found if rule is not None)
 
@@ -273,22 +279,3 @@ def _resource(item: Item, context: Context) -> ResourceRule | None:
         field = language.text(fields["owner"], problems, "resource.owner")
         owner = language.path(field, "resource", fields["owner"], problems) if field else None
     return None if argument is None else ResourceRule(name=names[0], argument=argument, owner=owner)
-
-
-def _result(item: Item | None, ceilings: Ceilings, problems: Problems) -> ResultRule:
-    if item is None:
-        return ResultRule(max_bytes=ceilings.result_bytes)
-    fields = language.mapping(item, "result", problems)
-    size = bounded(fields.get("max_bytes"), "result_bytes", problems, "max_bytes")
-    keep: tuple[Path, ...] | None = None
-    if "keep" in fields:
-        spots = language.sequence(fields["keep"], problems, "keep")
-        paths = [
-            language.path(name, "result", spot, problems) for spot in spots if (name := language.text(spot, problems, "keep"))
-        ]
-        keep = tuple(path for path in paths if path is not None)
-    return ResultRule(
-        keep=keep,
-        empty=language.text(fields.get("empty"), problems, "empty") or None,
-        max_bytes=int(size or ceilings.result_bytes),
-    )

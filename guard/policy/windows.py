@@ -15,7 +15,7 @@ from guard.core.rules import Source, WindowLimit
 from guard.core.values import is_number
 from guard.policy import language
 from guard.policy.grounds import Context, tool_source
-from guard.policy.problems import Problems
+from guard.policy.problems import Problems, nearest
 from guard.policy.source import Item
 
 Of: TypeAlias = Literal["principal", "tenant", "conversation"]
@@ -102,8 +102,18 @@ def _of(item: Item | None, context: Context) -> tuple[Of, tuple[Path, ...]]:
     if len(words) > 1:
         context.problems.error(item, f"of: {' and '.join(words)} at once", "keep the wider one, or write two limits")
     names = [(language.text(spot, context.problems, "of"), spot) for spot in spots if spot.value not in OF]
-    paths = [context.argument(name, spot) for name, spot in names if name]
+    paths = [_argument(name, spot, context) for name, spot in names if name]
     return words[0] if words else "tenant", tuple(path for path in paths if path is not None)
+
+
+def _argument(name: str, spot: Item, context: Context) -> Path | None:
+    """An argument of `of:`; a misspelt word for whose calls count is told as one."""
+    known = context.schema.get("properties", {})
+    near = None if name in known else nearest(name, OF)
+    if near is None:
+        return context.argument(name, spot)
+    context.problems.error(spot, f"of: {name} is no argument, and whose calls count is not written so", f"did you mean {near}?")
+    return None
 
 
 def check_of(fields: dict[str, Item], problems: Problems) -> None:

@@ -55,7 +55,8 @@ def redactor(redaction: Redaction = REDACTION, detectors: Sequence[Detector] = (
     finder = Finder((*DETECTORS, *more), own=bool(more))
     sieve = Sieve(finder, more, fast=fast)
     telling = Telling(tuple(word for row in more for word in row.words))
-    return Redactor(detect=finder.detect, quiet=sieve.quiet, sift=sieve, tells=telling.__getitem__)
+    masks = frozenset({*MASKS.values(), *(row.replacement for row in more)})
+    return Redactor(detect=finder.detect, quiet=sieve.quiet, sift=sieve, tells=telling.__getitem__, masks=masks)
 
 
 def made(redaction: Redaction, detectors: Sequence[Detector] = ()) -> tuple[Redactor, list[str]]:

@@ -59,7 +59,7 @@ def names_alike(view: View) -> Iterator[Problem]:
 
 def roles_alike(view: View) -> Iterator[Problem]:
     """A role that differs from a more frequent one by one letter."""
-    spots = [(rule.sub, spot) for rule, spot in view.rules.items()]
+    spots = [(rule.sub, spot) for rule, spot in (*view.rules.items(), *view.survey.book.trial.items())]
     spots += [(name, spot) for grant, spot in view.survey.book.grants.items() for name in (grant.sub, grant.role)]
     spots += [(role, _place(view, user)) for user, one in view.survey.people.items() for role in one.roles]
     named = [(name, spot) for name, spot in spots if name != ANY and not name.startswith(PERSON)]

@@ -6,7 +6,7 @@ apart, a person as `user:` and the name. Comes after changes; used by differ and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
@@ -15,6 +15,7 @@ from guard.core.model import Session
 from guard.core.ports import Verdict
 from guard.core.values import Json
 from guard.policy import Loaded
+from guard.policy.layers.authorizer import judges_of
 from guard.policy.rule_files import ACTS, ANY, PERSON, Grant, Rule
 from guard.policy.source import Item
 
@@ -68,6 +69,10 @@ class Cell:
 
     standing: Standing
     rules: tuple[str, ...] = ()
+
+
+NONE = Cell("none")
+"""No rule allows it, and none forbids it."""
 
 
 def axes(loaded: Loaded) -> Axes:
@@ -128,13 +133,29 @@ def _standing(verdict: Verdict) -> Standing:
     return "deny" if verdict.denied else "allow" if verdict.allowed else "none"
 
 
-def cells(loaded: Loaded, over: Axes, tool: str) -> Iterator[tuple[tuple[str, str, str], Cell]]:
-    """Every cell of one tool, by (subject's label, tenant, act)."""
-    for label, subject in over.subjects.items():
-        for tenant in over.tenants:
-            session = subject.session(tenant)
-            for act in ACTS:
-                yield (label, tenant, act), cell(loaded, session, tool, act)
+class Grid:
+    """Everybody in every place of one policy, ready to be asked tool by tool. A cell that stands nowhere is `NONE`: no rule speaks of it."""
+
+    def __init__(self, loaded: Loaded, over: Axes) -> None:
+        self._loaded = loaded
+        self.places = tuple((label, tenant) for label in over.subjects for tenant in over.tenants)
+        self.sessions = [over.subjects[label].session(tenant) for label, tenant in self.places]
+        self._reach = [judge.reach(self.sessions) for judge in judges_of(loaded.policy.authorizer)]
+
+    def cells(self, tool: str) -> dict[tuple[int, str], Cell]:
+        """The cells of one tool that are not `NONE`, by their number in `places` and the act."""
+        return {
+            (number, act): one
+            for act in ACTS
+            for number in self._spoken_of(tool, act)
+            if (one := self._cell(number, tool, act)) != NONE
+        }
+
+    def _spoken_of(self, tool: str, act: str) -> Iterable[int]:
+        return {number for one in self._reach for number in one.spoken_of(tool, act)} if self._reach else range(len(self.places))
+
+    def _cell(self, number: int, tool: str, act: str) -> Cell:
+        return cell(self._loaded, self.sessions[number], tool, act)
 
 
 def rule_places(loaded: Loaded) -> dict[str, str]:

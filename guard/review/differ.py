@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from guard.policy import Loaded
-from guard.review.cells import RANK, Axes, Cell, axes, both, cells, place, rule_places, tenant_label
+from guard.policy.rule_files import ACTS
+from guard.review.cells import NONE, RANK, Cell, Grid, axes, both, place, rule_places, tenant_label
 from guard.review.changes import Change, Direction, words
+from guard.review.samples import Samples, fitting
 from guard.review.tool_changes import tool_changes
 from guard.review.whole import whole_changes
 
@@ -32,6 +34,8 @@ class Moved:
     act: str
     old: Cell
     new: Cell
+    direction: Direction
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +55,12 @@ def compare(old: Loaded, new: Loaded, *, models: tuple[str, str] = ("", ""), tol
     """Every difference, the gravest first. `models` are the texts of both matchers, where they are known."""
     pair = (old, new)
     names = sorted({*old.policy.tools, *new.policy.tools})
-    over = both(axes(old), axes(new))
+    grids = [Grid(loaded, side) for loaded, side in zip(pair, both(axes(old), axes(new)), strict=True)]
+    samples = Samples(pair)
     moved: list[Moved] = []
     found: list[Change] = []
     for index, name in enumerate(names):
-        moved += _moved(pair, over, name)
+        moved += _moved(pair, grids, name, samples)
         if name in old.policy.tools and name in new.policy.tools:
             found += tool_changes(pair, name)
         told(index + 1, len(names))
@@ -63,51 +68,49 @@ def compare(old: Loaded, new: Loaded, *, models: tuple[str, str] = ("", ""), tol
     found += _grouped(pair, moved)
     found += whole_changes(pair)
     if models[0] != models[1]:
-        found.append(_model(pair, moved))
+        found.append(_model(samples, moved))
     order = list(Direction)
     found.sort(key=lambda change: (order.index(change.direction), change.subject, change.what))
     return Difference(tuple(found), tuple(moved))
 
 
-def _moved(pair: Pair, over: tuple[Axes, Axes], name: str) -> Iterator[Moved]:
-    nobody = Cell("none")
-    sides = [
-        dict(cells(loaded, side, name)) if name in loaded.policy.tools else {} for loaded, side in zip(pair, over, strict=True)
-    ]
-    for at in sides[0] or sides[1]:
-        one, other = sides[0].get(at, nobody), sides[1].get(at, nobody)
-        if one != other:
-            yield Moved(at[0], at[1], name, at[2], one, other)
+def _moved(pair: Pair, grids: list[Grid], name: str, samples: Samples) -> Iterator[Moved]:
+    sides = [grid.cells(name) if name in loaded.policy.tools else {} for loaded, grid in zip(pair, grids, strict=True)]
+    fits = fitting([loaded.policy.tools[name] for loaded in pair if name in loaded.policy.tools])
+    for number, act in sorted({*sides[0], *sides[1]}, key=lambda at: (at[0], ACTS.index(at[1]))):
+        one, other = (side.get((number, act), NONE) for side in sides)
+        before, after = RANK[one.standing], RANK[other.standing]
+        at = (*grids[0].places[number], name, act)
+        if before != after:
+            yield Moved(*at, one, other, Direction.WIDENS if after > before else Direction.NARROWS)
+            continue
+        tried = samples.compare(grids[1].sessions[number], name, act, fits) if samples.able or one != other else None
+        if tried is not None:
+            yield Moved(*at, Cell(one.standing, tried.old), Cell(other.standing, tried.new), tried.direction, tried.note)
+        elif one != other:
+            yield Moved(*at, one, other, Direction.CHANGES)
 
 
-def _direction(old: Cell, new: Cell, pair: Pair) -> Direction:
-    before, after = RANK[old.standing], RANK[new.standing]
-    if before != after:
-        return Direction.WIDENS if after > before else Direction.NARROWS
-    scoped = any(loaded.policy.authorizer.scoped for loaded in pair)
-    return Direction.MAYBE if scoped else Direction.CHANGES
-
-
-_Alike = tuple[str, str, Cell, Cell, tuple[str, ...]]
+_Alike = tuple[str, str, Cell, Cell, Direction, str, tuple[str, ...]]
 
 
 def _grouped(pair: Pair, moved: list[Moved]) -> Iterator[Change]:
     """Cells that moved alike, told together: first the subjects of one tenant, then the tenants."""
-    people: dict[tuple[str, str, Cell, Cell, str], list[str]] = {}
+    people: dict[tuple[str, str, Cell, Cell, Direction, str, str], list[str]] = {}
     for one in moved:
-        people.setdefault((one.tool, one.act, one.old, one.new, one.tenant), []).append(one.subject)
+        people.setdefault((one.tool, one.act, one.old, one.new, one.direction, one.note, one.tenant), []).append(one.subject)
     alike: dict[_Alike, list[str]] = {}
-    for (tool, act, old, new, tenant), who in people.items():
-        alike.setdefault((tool, act, old, new, tuple(who)), []).append(tenant)
+    for (tool, act, old, new, direction, note, tenant), who in people.items():
+        alike.setdefault((tool, act, old, new, direction, note, tuple(who)), []).append(tenant)
     places = [rule_places(loaded) for loaded in pair]
     everywhere = {tenant for loaded in pair for tenant in axes(loaded).tenants}
     for key, tenants in alike.items():
         where = "" if set(tenants) == everywhere else f" in {words([tenant_label(tenant) for tenant in tenants])}"
-        yield _told(key, where, _direction(key[2], key[3], pair), places)
+        yield _told(key, where, places)
 
 
-def _told(key: _Alike, where: str, direction: Direction, places: list[dict[str, str]]) -> Change:
-    tool, act, old, new, who = key
+def _told(key: _Alike, where: str, places: list[dict[str, str]]) -> Change:
+    tool, act, old, new, direction, note, who = key
     return Change(
         direction=direction,
         subject=f"tool {tool}",
@@ -116,6 +119,7 @@ def _told(key: _Alike, where: str, direction: Direction, places: list[dict[str, 
         new=_standing(new),
         old_place=words(_places(old, places[0])) if old.rules else "",
         new_place=words(_places(new, places[1])) if new.rules else "",
+        note=note,
     )
 
 
@@ -142,14 +146,13 @@ def _came_and_went(pair: Pair, moved: list[Moved]) -> Iterator[Change]:
         yield Change(direction=direction, subject=f"tool {name}", what="entry", old="-", new="new", new_place=at, note=note)
 
 
-def _model(pair: Pair, moved: list[Moved]) -> Change:
-    """Another matcher. Cells are what names alone decide; beyond them nothing is certain."""
-    scoped = any(loaded.policy.authorizer.scoped for loaded in pair)
-    direction = Direction.MAYBE if scoped or not moved else Direction.CHANGES
-    if not scoped and not moved:
+def _model(samples: Samples, moved: list[Moved]) -> Change:
+    """Another matcher. Cells are what names decide, and what samples of calls tell apart; beyond them nothing is certain."""
+    direction = Direction.MAYBE if samples.unsure or not moved else Direction.CHANGES
+    if not moved:
         note = "no cell moves, but a matcher may tell apart what the names here do not show"
     else:
-        note = "it reads more than names" if scoped else "what it moves stands cell by cell"
+        note = "it reads more than can be tried" if samples.unsure else "what it moves stands cell by cell"
     return Change(
         direction=direction, subject="model.conf", what="matcher", old_place="model.conf", new_place="model.conf", note=note
     )

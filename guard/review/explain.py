@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
+from guard.core.authorize import lookups, scope_of
 from guard.core.model import (
     Allow,
     AuthorizedCall,
@@ -22,8 +23,9 @@ from guard.core.model import (
     ToolCall,
     ValidCall,
 )
+from guard.core.ports import Facts
 from guard.core.reasons import Reason
-from guard.core.values import Json
+from guard.core.values import Json, canonical
 from guard.policy import Loaded
 from guard.policy.casbin_rules import CasbinAuthorizer
 from guard.policy.engine.explain import Explained
@@ -92,11 +94,10 @@ def explain(loaded: Loaded, case: Case) -> tuple[Explanation, ...]:
     """Every call of the case's last step, explained."""
     runs = [_walked(loaded, case) for _ in range(TIMES)]
     calls, steps = runs[0]
-    session = case.sessions[case.steps[-1].session]
     found = []
     for one in calls:
         rooms = [_rooms(taken.get(one.outcome.call_id, []), one) for _, taken in runs]
-        found.append(_explanation(loaded, session, one, steps.get(one.outcome.call_id, []), _fastest(rooms)))
+        found.append(_explanation(loaded, case, one, steps.get(one.outcome.call_id, []), _fastest(rooms)))
     return tuple(found)
 
 
@@ -115,28 +116,39 @@ def _fastest(rooms: Sequence[Sequence[Room]]) -> tuple[Room, ...]:
 
 def _explanation(
     loaded: Loaded,
-    session: Session,
+    case: Case,
     one: Happened,
     steps: Sequence[tuple[object, object, float]],
     rooms: tuple[Room, ...],
 ) -> Explanation:
-    tool = loaded.policy.tools.get(one.proposal.tool)
-    final = next((new.arguments for _, new, _ in reversed(steps) if isinstance(new, ValidCall)), None)
+    tool, session = loaded.policy.tools.get(one.proposal.tool), case.sessions[case.steps[-1].session]
+    final = next((new for _, new, _ in reversed(steps) if isinstance(new, ValidCall)), None)
     return Explanation(
         call=one,
         session=session,
         rooms=rooms,
-        authorized=_authorized(loaded, session, one.proposal.tool, final),
+        authorized=_authorized(
+            loaded, session, one.proposal.tool, None if final is None else scope_of(final, session, _facts(case, final))
+        ),
         places=rule_places(loaded),
         demands=conditions(tool) if tool else (),
         version=loaded.policy.version,
     )
 
 
-def _authorized(loaded: Loaded, session: Session, tool: str, final: Mapping[str, Json] | None) -> Explained:
+def _facts(case: Case, valid: ValidCall) -> Facts:
+    """The records that the call touches, as the case has them by its last step."""
+    known: dict[str, dict[str, Json]] = {}
+    for told in (case.facts, *(step.facts for step in case.steps)):
+        for name, records in told.items():
+            known.setdefault(name, {}).update(records)
+    asked, _ = lookups(valid)
+    return Facts(resources={(name, canonical(value)): known[name].get(str(value)) for name, value in asked if name in known})
+
+
+def _authorized(loaded: Loaded, session: Session, tool: str, scope: Mapping[str, Json] | None) -> Explained:
     """What Casbin says, whether or not the call got as far: for final arguments where there are any."""
     authorizer = loaded.policy.authorizer
-    scope = None if final is None else {"arguments": final, "session": session.facts(), "resource": {}, "resolved": {}}
     if isinstance(authorizer, CasbinAuthorizer | LayeredAuthorizer):
         return authorizer.explain(session, tool, "call", scope)
     return Explained(verdict=authorizer.decide(session, tool, "call", scope))
@@ -180,7 +192,8 @@ def _note(old: object, new: object, call: Happened) -> str:
     if isinstance(new, GroundedCall):
         return _grounded(new)
     if isinstance(new, AuthorizedCall):
-        return "; ".join(new.rules)
+        tried = [f"shadow: {one} would refuse" for one in new.shadowed if one not in new.grounded.shadowed]
+        return ", ".join(["; ".join(new.rules), *tried])
     return _asked(old, new, call)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from guard.core.values import Json, is_number
 from guard.errors import Problem
+from guard.policy import language
 from guard.policy.source import Item
 from guard.review.spans import span
 from guard.review.view import View, finding
@@ -15,7 +16,8 @@ def limits_lint(view: View) -> Iterator[Problem]:
     """Zero, below what one call takes, and never reached."""
     tables = {key: item for block in view.survey.limits for key, item in block.fields.items()}
     for table, item in tables.items():
-        yield from _zeros(item, f"limits.{table}")
+        for one in item.items or [item]:
+            yield from _zeros(one, f"limits.{table}")
     run, whole = (tables.get(table, Item("", None)).fields for table in ("run", "conversation"))
     for key in ("calls", "tokens", "cost"):
         if _above(run.get(key), whole.get(key)):
@@ -26,9 +28,15 @@ def limits_lint(view: View) -> Iterator[Problem]:
         for one in [] if own is None else own.items or [own]:
             yield from _zeros(one, f"{name}: limits")
             yield from _sums(name, one, entry)
-            if _above(one.fields.get("calls"), run.get("calls")):
+            if not over_a_window(one) and _above(one.fields.get("calls"), run.get("calls")):
                 message = f"{name}: limits.calls is above limits.run.calls, so it is never reached"
                 yield finding(one.fields["calls"], "limit-unreached", message, "write a smaller number, or leave it out")
+
+
+def over_a_window(one: Item) -> bool:
+    """Whether an entry limits what happens within hours or days; then it goes over many runs."""
+    per = one.fields.get("per")
+    return per is not None and isinstance(per.value, str) and language.has_unit(per)
 
 
 def _zeros(item: Item, what: str) -> Iterator[Problem]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from guard.errors import Problem
 from guard.policy import Survey
 from guard.review.alike import facts_alike, names_alike, roles_alike
+from guard.review.ceilings_lint import ceilings_lint
 from guard.review.descriptions import descriptions_alike, descriptions_empty
 from guard.review.fields_lint import identities
 from guard.review.grounds_lint import unreachable
@@ -19,6 +20,7 @@ from guard.review.ranges import ranges
 from guard.review.rules_lint import covered_grants, covered_rules, dead_denies, idle_people
 from guard.review.view import View
 from guard.review.visible import too_many
+from guard.review.windows_lint import windows_lint
 
 RULE_LINTS: tuple[Callable[[View], Iterator[Problem]], ...] = (
     covered_rules,
@@ -36,6 +38,8 @@ LAYER_LINTS: tuple[Callable[[View], Iterator[Problem]], ...] = (unreachable, too
 LINTS: tuple[Callable[[View], Iterator[Problem]], ...] = (
     ranges,
     limits_lint,
+    windows_lint,
+    ceilings_lint,
     identities,
     names_alike,
     roles_alike,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from guard.core.rules import Tool
 from guard.policy import Loaded
-from guard.review.cells import Axes, Cell, axes, cell, place, rule_places, tenant_label
+from guard.review.cells import NONE, Axes, Cell, Grid, axes, place, rule_places, tenant_label
 
 Told = Callable[[int, int], None]
 ALLOW, HOLD, EITHER, REFUSE, DENY, ERROR = "allow", "hold", "allow or hold", "refuse", "deny", "error"
@@ -34,23 +34,40 @@ class Square:
     kind: str
     tenant: str
     tool: str
-    call: str
-    approves: bool
-    rules: tuple[str, ...]
-    places: tuple[str, ...]
+    call: str = REFUSE
+    approves: bool = False
+    rules: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
     approve_rules: tuple[str, ...] = ()
     approve_places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Every square of a policy, with what its rows and columns are."""
+    """A policy's squares, with what its rows and columns are. `said` holds those in which a rule has a say; all others are refused."""
 
     over: Axes
     tools: tuple[str, ...]
-    squares: tuple[Square, ...]
+    said: tuple[Square, ...]
     conditions: dict[str, tuple[str, ...]]
     version: str
+
+    @property
+    def size(self) -> int:
+        """How many squares there are."""
+        return len(self.tools) * len(self.over.subjects) * len(self.over.tenants)
+
+    @property
+    def squares(self) -> tuple[Square, ...]:
+        """Every square, tool by tool."""
+        said = {(one.tool, one.subject, one.tenant): one for one in self.said}
+        rest = (
+            Square(subject=label, kind=who.kind, tenant=tenant, tool=tool)
+            for tool in self.tools
+            for label, who in self.over.subjects.items()
+            for tenant in map(tenant_label, self.over.tenants)
+        )
+        return tuple(said.get((one.tool, one.subject, one.tenant), one) for one in rest)
 
 
 def matrix(loaded: Loaded, told: Told = lambda _done, _all: None, *, tools: tuple[str, ...] = (), subject: str = "") -> Matrix:
@@ -59,32 +76,32 @@ def matrix(loaded: Loaded, told: Told = lambda _done, _all: None, *, tools: tupl
     if subject:
         over = Axes({subject: over.subjects[subject]}, over.tenants)
     names = tools or tuple(sorted(loaded.policy.tools))
-    places = rule_places(loaded)
+    places, grid = rule_places(loaded), Grid(loaded, over)
     found: list[Square] = []
     for index, name in enumerate(names):
-        found += _squares(loaded, over, loaded.policy.tools[name], places)
+        found += _squares(grid, over, loaded.policy.tools[name], places)
         told(index + 1, len(names))
     known = {name: conditions(loaded.policy.tools[name]) for name in names}
     return Matrix(over, names, tuple(found), known, loaded.policy.version)
 
 
-def _squares(loaded: Loaded, over: Axes, tool: Tool, places: dict[str, str]) -> Iterator[Square]:
-    for label, who in over.subjects.items():
-        for tenant in over.tenants:
-            session = who.session(tenant)
-            call, approve = cell(loaded, session, tool.name, "call"), cell(loaded, session, tool.name, "approve")
-            yield Square(
-                subject=label,
-                kind=who.kind,
-                tenant=tenant_label(tenant),
-                tool=tool.name,
-                call=_word(call, tool),
-                approves=approve.standing == "allow",
-                rules=call.rules,
-                places=_at(call, places),
-                approve_rules=approve.rules,
-                approve_places=_at(approve, places),
-            )
+def _squares(grid: Grid, over: Axes, tool: Tool, places: dict[str, str]) -> Iterator[Square]:
+    found = grid.cells(tool.name)
+    for number in sorted({number for number, _ in found}):
+        label, tenant = grid.places[number]
+        call, approve = found.get((number, "call"), NONE), found.get((number, "approve"), NONE)
+        yield Square(
+            subject=label,
+            kind=over.subjects[label].kind,
+            tenant=tenant_label(tenant),
+            tool=tool.name,
+            call=_word(call, tool),
+            approves=approve.standing == "allow",
+            rules=call.rules,
+            places=_at(call, places),
+            approve_rules=approve.rules,
+            approve_places=_at(approve, places),
+        )
 
 
 def _at(one: Cell, places: dict[str, str]) -> tuple[str, ...]:

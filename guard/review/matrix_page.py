@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterator
 from html import escape
 
+from guard.review.cells import tenant_label
 from guard.review.matrix import ALLOW, DENY, EITHER, ERROR, HOLD, MEANINGS, REFUSE, Matrix, Square
 
 _SIGNS = {ALLOW: "allow", HOLD: "hold", EITHER: "allow / hold", REFUSE: "–", DENY: "DENY", ERROR: "ERROR"}  # noqa: RUF001 - a dash is meant
@@ -76,7 +77,7 @@ def _form(found: Matrix) -> str:
 
 
 def _tenants(found: Matrix) -> list[str]:
-    return list(dict.fromkeys(one.tenant for one in found.squares))
+    return list(map(tenant_label, found.over.tenants))
 
 
 def _heads(found: Matrix) -> str:

@@ -187,6 +187,10 @@ def background(item: Item, case: Case, loaded: Loaded, problems: Problems) -> Ca
     return replace(
         case,
         steps=(*steps, *case.steps),
-        checks=_checks([keys.get("checks")], around),
-        facts=_facts([keys.get("facts")], around),
+        checks={**case.checks, **_checks([keys.get("checks")], around)},
+        facts=_beside(case.facts, _facts([keys.get("facts")], around)),
     )
+
+
+def _beside(known: Mapping[str, Mapping[str, Json]], more: Mapping[str, Mapping[str, Json]]) -> dict[str, dict[str, Json]]:
+    return {name: {**known.get(name, {}), **more.get(name, {})} for name in {**known, **more}}

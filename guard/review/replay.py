@@ -14,6 +14,7 @@ from decimal import Decimal
 
 from guard.core import ports as p
 from guard.core.board import Context
+from guard.core.handles import Signs
 from guard.core.model import ConversationRef, Session, ToolCall, Usage
 from guard.core.paths import Path
 from guard.core.pipeline import guard_turn
@@ -135,7 +136,7 @@ def _judged(record: Record, loaded: Loaded, ledgers: Ledgers) -> _Answer:
     tool = loaded.policy.tools.get(str(record.at("tool", "name")))
     final = _final(record)
     session = _session(record, tool, final)
-    call = _call(record, final)
+    call = _call(record, final, Signs(types=loaded.policy.types))
     ref = ConversationRef(
         tenant=session.tenant,
         principal=session.principal,
@@ -183,13 +184,16 @@ def _texts(value: Json) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _call(record: Record, final: JsonObject | None) -> ToolCall:
-    """The call as it was proposed; where only its final arguments are known, those."""
+def _call(record: Record, final: JsonObject | None, signs: Signs) -> ToolCall:
+    """The call as it was proposed; where only its final arguments are known, or it held handles, the final ones."""
     name = str(record.at("tool", "name"))
-    if record.row is not None:
-        return ToolCall("call", name, record.row.call.arguments)
+    proposed = None if record.row is None else record.row.call.arguments
+    if record.row is not None and (final is None or not any(map(signs.find, _texts(proposed)))):
+        return ToolCall("call", name, proposed)
     if final is None:
         raise UnknownError("the record has no arguments; name the store instead")
+    if record.row is None and any(sign.handle for text in _texts(final) for sign in signs.find(text)):
+        raise UnknownError("arguments stand behind handles in the record; name the store instead")
     return ToolCall("call", name, encode(final))
 
 
@@ -256,7 +260,7 @@ def _answered(command: object, turn: int, ledgers: Ledgers) -> object:
     match command:
         case p.OpenTurn():
             return _opened(turn)
-        case p.FindTwins():
+        case p.FindTwins() | p.LoadHandles():
             return {}
         case p.LoadLedger():
             return ledgers(command)

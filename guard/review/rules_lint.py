@@ -52,7 +52,7 @@ def dead_denies(view: View) -> Iterator[Problem]:
         if rule.eft == "allow":
             for tool in view.covered(rule.obj):
                 allows.setdefault((rule.act, tool), []).append(rule)
-    for rule, spot in view.rules.items():
+    for rule, spot in (*view.rules.items(), *view.survey.book.trial.items()):
         tools = list(view.covered(rule.obj)) if rule.eft == "deny" else []
         if tools and not any(_meets(rule, other) for tool in tools for other in allows.get((rule.act, tool), ())):
             message = f"{_words(rule)} denies what nobody may do anyhow"

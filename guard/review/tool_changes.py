@@ -5,11 +5,11 @@ Who may call it is not asked here (see cells). Comes after schemas, evidence and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from guard.core.paths import Path
-from guard.core.rules import Binding, ResultRule, Source, SumLimit, Tool
+from guard.core.rules import Binding, Source, SumLimit, Tool
 from guard.core.values import Json
 from guard.policy import Loaded
 from guard.review.budget_changes import ceiling_facts, shadow_facts, window_facts
@@ -27,6 +27,7 @@ from guard.review.evidence import (
     together,
 )
 from guard.review.judgements import approval_facts, rule_facts
+from guard.review.result_changes import result_facts
 from guard.review.schemas import schema_facts
 
 Pair = tuple[Loaded, Loaded]
@@ -82,7 +83,7 @@ def _facts(pair: Pair, old: Tool, new: Tool) -> Iterator[Fact]:
         window_facts(old.limits.windows, new.limits.windows, "limits:"),
         ceiling_facts(old.ceilings, new.ceilings) if pair[0].policy.ceilings == pair[1].policy.ceilings else (),
         approval_facts(old.approval, new.approval, fits),
-        _result(old.result, new.result),
+        result_facts(old, new),
         _running(old, new),
         endpoint_facts(old, new),
         _echoes(pair, old, new),
@@ -181,33 +182,7 @@ def _total(limit: SumLimit | None) -> str:
     return bound + (f" per {words(list(map(str, limit.per)))}" if limit.per else "")
 
 
-# -- what comes back, and how it runs ----------------------------------------------------------------------------------------
-
-
-def _result(old: ResultRule, new: ResultRule) -> Iterator[Fact]:
-    if old.keep != new.keep:
-        yield Fact(_keep(old, new), "result.keep", _kept(old), _kept(new))
-    yield from fact(most(old.max_bytes, new.max_bytes), "result.max_bytes", old.max_bytes, new.max_bytes)
-    if old.empty != new.empty:
-        yield Fact(Direction.CHANGES, "result.empty", words(old.empty), words(new.empty))
-
-
-def _keep(old: ResultRule, new: ResultRule) -> Direction:
-    """A kept field brings everything below it."""
-    if old.keep is None or new.keep is None:
-        return Direction.NARROWS if old.keep is None else Direction.WIDENS
-    if not _covered(new.keep, old.keep):
-        return Direction.WIDENS
-    return Direction.CHANGES if _covered(old.keep, new.keep) else Direction.NARROWS
-
-
-def _covered(paths: Iterable[Path], by: Iterable[Path]) -> bool:
-    known = [path.steps for path in by]
-    return all(any(path.steps[: len(steps)] == steps for steps in known) for path in paths)
-
-
-def _kept(rule: ResultRule) -> str:
-    return "everything" if rule.keep is None else words(list(map(str, rule.keep)))
+# -- how it runs ----------------------------------------------------------------------------------------
 
 
 _AGAIN = ("idempotent", "probe")

@@ -185,8 +185,23 @@ def _schema(item: Item, spot: _Spot) -> Iterator[Point]:
 
 
 def _result(item: Item, spot: _Spot) -> Iterator[Point]:
+    """Each rule that hides, of everybody and of each role."""
+    yield from _hides(item, spot, "result")
+    if "roles" in item.fields:
+        for name, below in item.fields["roles"].fields.items():
+            yield from _hides(below, spot.below("roles", name), f"result.roles.{name}")
+
+
+def _hides(item: Item, spot: _Spot, of: str) -> Iterator[Point]:
     if "keep" in item.fields:
-        yield spot.below("keep").point("keep", "result.keep", item.fields["keep"])
+        yield spot.below("keep").point("keep", f"{of}.keep", item.fields["keep"])
+    for key in ("drop", "hash"):
+        for _, one, here in _each(item.fields[key], spot.below(key)) if key in item.fields else ():
+            yield here.point("keep", f"{of}.{key} {one.value}", one)
+    for key in ("mask", "handle", "blocks"):
+        for name, below in item.fields[key].fields.items() if key in item.fields else ():
+            if below.value != "keep":
+                yield spot.below(key, name).point("keep", f"{of}.{key} {name}", below)
 
 
 _ROWS: Mapping[str, Callable[[Item, _Spot], Iterator[Point]]] = {

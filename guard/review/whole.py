@@ -23,6 +23,8 @@ def whole_changes(pair: Pair) -> Iterator[Change]:
         yield _change("limits", one)
     for one in ceiling_facts(old.ceilings, new.ceilings):
         yield _change("ceilings", one)
+    for one in shadow_facts(*([str(rule) for rule in side.book.trial] for side in pair)):
+        yield _change("rules", one)
     for one in _people(old.people, new.people):
         yield _change("people", one)
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 from guard.core import audit
 from guard.core.approve import may_decide
-from guard.core.model import Approval, Session
+from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.ports import Authorizer
 from guard.errors import ApprovalError
+from guard.runner.behind import hiding
 
 if TYPE_CHECKING:
     from guard.runner.guard import GuardBase
@@ -51,7 +52,8 @@ class Approvals:
         approval = self.show(approval_id)
         authorizer = self._guard.policy.authorizer  # read once: a vote is judged by one version
         counts = _entitled(approval, approver, authorizer)
-        event = audit.voted(approval, approver, decision, reason, self._guard.redactor, counts=counts)
+        hides = hiding(self._guard, _key(approval), approval.arguments) if reason else self._guard.redactor
+        event = audit.voted(approval, approver, decision, reason, hides, counts=counts)
         if not counts:
             self._guard.store.record((), (event,))
             if approver.principal == approval.requester and approver.tenant == approval.tenant:
@@ -62,7 +64,7 @@ class Approvals:
         try:
             return store.vote(approval.id, status=decision, by=approver.principal, reason=reason, event=event, roles=roles)
         except ApprovalError:  # decided or expired before: a vote that came too late is on record, too
-            store.record((), (audit.voted(approval, approver, decision, reason, self._guard.redactor, counts=False),))
+            store.record((), (audit.voted(approval, approver, decision, reason, hides, counts=False),))
             raise
 
     def entitled(self, approval: Approval, approver: Session) -> bool:
@@ -80,6 +82,11 @@ def _entitled(approval: Approval, approver: Session, authorizer: Authorizer) -> 
         return False
     own = approver.principal == approval.requester
     return not verdict.denied and (own or verdict.allowed)
+
+
+def _key(approval: Approval) -> CallKey:
+    names = {"tenant": approval.tenant, "principal": approval.requester, "conversation": approval.conversation}
+    return CallKey(ConversationRef(**names, branch=approval.branch), approval.turn, approval.position)
 
 
 def _not_found(approval_id: str) -> NoReturn:

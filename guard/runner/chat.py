@@ -26,6 +26,7 @@ from guard.core.values import JsonObject, canonical, digest
 from guard.errors import ConversationError, GuardError, StoreError
 from guard.runner.compensation import offering
 from guard.runner.hands import Consult
+from guard.runner.report import idle
 from guard.runner.turn import Turn
 from guard.wires import Reply, Wire
 
@@ -149,6 +150,7 @@ class Chat:
             with suppress(StoreError):  # offered later: the next settle or resume tries again
                 offered = yield from offering(self)
         pending = yield from self._pending((*walked.outcomes, *offered), walked.asked)
+        idle(walked.idle, self.in_force.hands.told)
         suspended = self._held == "suspend" and any(outcome.status == "held" for outcome in walked.outcomes)
         messages = [] if suspended else wire.results(read, walked.outcomes)
         return Turn(
@@ -157,6 +159,7 @@ class Chat:
             stop="held" if suspended else "limit" if walked.limited else None,
             pending=pending,
             outcomes=walked.outcomes,
+            warnings=walked.idle,
         )
 
     def _walk(self, opening: p.OpenTurn, read: Reply) -> p.Flow[Walked]:

@@ -16,6 +16,7 @@ from guard.core.model import CallKey, ConversationRef, Session
 from guard.core.ports import CallRow, Event, Redactor, Store
 from guard.core.values import JsonObject, digest
 from guard.errors import ApprovalError
+from guard.runner.behind import hiding
 from guard.runner.compensation import compensation_key
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Doubts:
             if (approver.principal, approver.tenant) == (row.key.ref.principal, row.key.ref.tenant):
                 raise ApprovalError("not_entitled", "the requester may not settle this call; another person must")
             raise _not_found(name_of(row.key))
-        redactor = self._guard.redactor
+        redactor = hiding(self._guard, row.key, row.arguments)
         told = redactor.detect(None, reason)[0]
         outcome = answer.found_out(row.call, row.key, row.arguments, row.approval, happened=happened, reason=told)
         event = audit.reconciled(row.key, row, approver, happened, reason, redactor)

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from guard.core import ports as p
+from guard.core.sealing import veiled
 from guard.errors import AnsweredInterrupt, StoreError
 from guard.runner.hands import PROBE_SECONDS, Hands, distinct, finished, guarded, load_call, now, probed, resolved
 from guard.runner.report import failure
@@ -136,7 +137,7 @@ class SyncRun:
                 call = partial(load_call, loader, identity, command.session)
                 found[place] = normalise(within(call, self._hands.patience)).value
             except _FOREIGN as error:  # a fact that cannot be had is missing, and what is missing refuses
-                failure(f"the loader of {name}", error, self._hands.redactor)
+                failure(f"the loader of {name}", error, veiled(self._hands.redactor, command.revealed))
             except BaseException as error:  # noqa: BLE001 - as for a tool
                 self._interrupt = error
         return p.Facts(resources=found, resolved=resolved(command))

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from guard.core import ports as p
+from guard.core.sealing import veiled
 from guard.errors import StoreError
 from guard.runner.hands import PROBE_SECONDS, Hands, distinct, finished, guarded, load_call, now, probed, resolved
 from guard.runner.report import failure
@@ -180,7 +181,7 @@ class AsyncRun:
                 value = await self._call(call, iscoroutinefunction(loader), self._hands.patience)
                 found[place] = normalise(await value if asyncio.iscoroutine(value) else value).value
             except (Exception, SystemExit) as error:  # noqa: BLE001 - a fact that cannot be had is missing, and what is missing refuses
-                failure(f"the loader of {name}", error, self._hands.redactor)
+                failure(f"the loader of {name}", error, veiled(self._hands.redactor, command.revealed))
             except BaseException as error:  # noqa: BLE001 - as for a tool
                 if _cancels() > before or not isinstance(error, asyncio.CancelledError):
                     self._interrupt = error

@@ -72,6 +72,10 @@ class _Expired:
         problem = Problem(file="the policy in force", message=f"too old to judge whether {session.principal} may {act} {tool}")
         raise PolicyError([problem])
 
+    def would_deny(self, _session: Session, _tool: str, _scope: Mapping[str, object] | None = None) -> tuple[str, ...]:
+        """Nothing is let through that could be."""
+        return ()
+
     def roles(self, _session: Session) -> frozenset[str]:
         """Nobody has a role in a policy that is not in force any more."""
         return frozenset()

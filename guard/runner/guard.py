@@ -168,6 +168,14 @@ class Guard(GuardBase):
         """
         return self.reloader.reload()
 
+    def roll_back(self) -> Reloaded:
+        """Put the policy in force again that was before the newest load, by one assignment, without reading anything.
+
+        The folder stays as it is: what was rolled back is loaded again only by `reload()`, or once the folder holds something else. Until then
+        `policy_state.failure` says so, and nobody confirms the policy in force, so that `stale_after` runs. Raises GuardError where none is kept.
+        """
+        return self.reloader.roll_back()
+
     @cached_property
     def approvals(self) -> Approvals:
         """The approvals of the store."""
@@ -198,6 +206,10 @@ class AsyncGuard(GuardBase):
     async def reload(self) -> Reloaded:
         """See `Guard.reload`; it works in a thread."""
         return await asyncio.to_thread(self.reloader.reload)
+
+    async def roll_back(self) -> Reloaded:
+        """See `Guard.roll_back`."""
+        return await asyncio.to_thread(self.reloader.roll_back)
 
     @cached_property
     def approvals(self) -> AsyncApprovals:

@@ -21,20 +21,19 @@ from typing import Any, Generic, TypeVar, cast
 
 from guard.core import ports as p
 from guard.core.audit import reference
-from guard.core.hiding import echoing
 from guard.core.model import Session
+from guard.core.sealing import answering
 from guard.core.values import Json, canonical, copy, keyed
 from guard.errors import AnsweredInterrupt, GuardError, OutcomeUnknownError, StoreError, ToolError
 from guard.runner.cut_off import cut_off
-from guard.runner.leases import Keeper, elapsed, enough_left
+from guard.runner.leases import Keeper, elapsed, enough_left, written_down
 from guard.runner.report import LOG, failure, missing
 from guard.runner.threads import Came
 from guard.tools import RegisteredTool, normalise
 
 T = TypeVar("T")
 Loader = Callable[..., Any]
-PROBE_SECONDS = 30.0
-"""How long a probe may take, where the host gave no `patience`."""
+PROBE_SECONDS = 30.0  # how long a probe may take, where the host gave no `patience`
 _ITEMS = 100_001  # of a generator: one more than a result may hold
 _PATIENT = 1.0  # seconds: a store that took longer to fail is not asked again while somebody waits
 _PAUSES = (0.05, 0.2)  # seconds before an outcome that the store did not take is offered again
@@ -59,6 +58,7 @@ _ANSWERS: dict[type, Callable[[p.Store, Any], Any]] = {
     p.OpenTurn: lambda store, command: store.open_turn(command),
     p.Recall: recalled,
     p.LoadLedger: lambda store, command: store.load_ledger(command),
+    p.LoadHandles: lambda store, command: store.handles(command),
     p.FindTwins: lambda store, command: store.find_twins(command),
     p.TakeQuota: lambda store, command: store.take(command),
     p.AskApproval: lambda store, command: store.ask(command),
@@ -79,6 +79,7 @@ class Hands:
     probes: Mapping[str, Callable[..., Any]] = field(default_factory=dict)  # by the policy's names of tools
     patience: float | None = None  # seconds that a loader may take; None: it runs inline and is waited for
     keeper: Keeper = field(init=False)
+    told: set[str] = field(default_factory=set)  # rules about results that the log has named
 
     def __post_init__(self) -> None:
         self.keeper = Keeper(self.store, self.redactor)
@@ -112,12 +113,12 @@ class Hands:
         try:
             for pause in _PAUSES if acted else ():
                 try:
-                    return self.store.record(command.rows, command.events)
+                    return written_down(self.store, command)
                 except StoreError:
                     if elapsed() - begun > _PATIENT:
                         raise
                     time.sleep(pause)
-            return self.store.record(command.rows, command.events)
+            return written_down(self.store, command)
         except BaseException as error:  # Ctrl-C too: what is known is not thrown away
             written = isinstance(error, AnsweredInterrupt) and error.error is None
             if acted and not written:
@@ -173,13 +174,13 @@ class Hands:
         """What a tool raised: the class for the audit, the text only where the tool declared it safe, all of it for the host's log."""
         if isinstance(error, OutcomeUnknownError):
             return p.Executed(unclear=True, ms=_since(started))
-        hiding = echoing(self.redactor, command.arguments)
+        name, hides = f"tool {command.tool.name} (reference {reference(command.key)}", answering(self.redactor, command)
         if command.tool.acts and not isinstance(error, ToolError) and cut_off(error):
-            failure(f"tool {command.tool.name} (reference {reference(command.key)}, outcome unknown)", error, hiding)
+            failure(f"{name}, outcome unknown)", error, hides)
             return p.Executed(unclear=True, ms=_since(started))
         safe = _text(error) if isinstance(error, ToolError) else None
         if safe is None:
-            failure(f"tool {command.tool.name} (reference {reference(command.key)})", error, hiding)
+            failure(f"{name})", error, hides)
         return p.Executed(error=_class(error), safe=safe, ms=_since(started))
 
     @contextmanager

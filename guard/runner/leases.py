@@ -42,6 +42,13 @@ class _Held:
     due: float
 
 
+def written_down(store: p.Store, finish: p.Finish) -> p.CallRow | None:
+    """Write outcomes, their events, and what went back as handles, in one transaction."""
+    if finish.handles:
+        return store.record(finish.rows, finish.events, finish.handles)
+    return store.record(finish.rows, finish.events)
+
+
 class Keeper:
     """The leases and the unwritten outcomes of one guard."""
 
@@ -131,7 +138,7 @@ class Keeper:
         first = finish.rows[0] if finish.rows else None
         known = None if first is None else self._store.call(first.key)
         if first is None or known is None or known.attempt != first.attempt or known.outcome != first.outcome:
-            self._store.record(finish.rows, finish.events)  # else: it had been written down, only the answer was lost
+            written_down(self._store, finish)  # else: it had been written down, only the answer was lost
 
     def _start(self, due: float) -> None:
         if self._thread is None or not self._thread.is_alive():

@@ -42,7 +42,7 @@ class PolicyState:
 
     `age` is how many seconds ago its files (and rules) were last found to be what is in force, `loads` how often a policy was published,
     `failure` what was wrong at the last try, redacted, or None. `stale`: it is older than `stale_after`, so every call is refused. `watching`:
-    a thread looks for changes.
+    a thread looks for changes. `previous` is the version that `roll_back` would put in force again, or None.
     """
 
     version: str
@@ -51,6 +51,7 @@ class PolicyState:
     failure: str | None
     stale: bool
     watching: bool
+    previous: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +95,8 @@ class Reloader:
     def __init__(self, first: InForce, source: Source | None, *, stale_after: float | None = None) -> None:
         self.current = first  # INVARIANT: replaced by assignment only
         self.failure: str | None = None
+        self.previous: InForce | None = None  # what was in force before
+        self.left: str | None = None  # the contents that were rolled back: only a reload that somebody asks for loads them again
         self.loads = 1
         self.source = source
         self.stale_after = stale_after
@@ -126,6 +129,7 @@ class Reloader:
             failure=self.failure,
             stale=self.stale,
             watching=watching,
+            previous=None if self.previous is None else self.previous.policy.version,
         )
 
     @contextmanager
@@ -164,11 +168,27 @@ class Reloader:
             self.found()
             return Reloaded(version=current.policy.version, changed=False)
         built = _built(self._source(), reading)
+        self.previous, self.left = current, None
         self.current = current.followed_by(built.policy, built.tools, reading.mark, built.redactor)
         self.loads += 1
         self.found()
         published(built.policy.version, built.warnings, current.hands.redactor)
         return Reloaded(version=built.policy.version, changed=True, warnings=built.warnings)
+
+    def roll_back(self) -> Reloaded:
+        """Put the policy in force again that was before. Raises GuardError where none is kept. The folder stays as it is."""
+        with self.alone():
+            current, before = self.current, self.previous
+            if before is None:
+                raise GuardError(
+                    "no earlier policy is kept: only the one before the newest load is, and until it is back in force"
+                )
+            self.current, self.previous, self.left = before, None, current.mark
+            self.loads += 1
+            told = f"{current.policy.version[:12]} was rolled back; the folder still holds it: mend it, or reload it"
+            self.failed(GuardError(told))
+            published(before.policy.version, (), before.hands.redactor)
+            return Reloaded(version=before.policy.version, changed=True)
 
     def close(self) -> None:
         """Give back what the source holds open."""

@@ -50,6 +50,14 @@ def unpublished(version: str, error: Exception, redactor: Redactor, *, before: s
     return text
 
 
+def idle(rules: Iterable[str], told: set[str]) -> None:
+    """Log rules about results that met nothing, each once for a policy (`told` remembers): a field is probably misspelt."""
+    for rule in rules:
+        if rule not in told and len(told) < _MOST:
+            told.add(rule)
+            LOG.warning("%s; is the field called otherwise?", rule)
+
+
 def missing(name: str) -> None:
     """Log that a resource of the policy has no loader."""
     LOG.error('no loader is registered for the resource %r: use @guard.resource("%s")', name, name)

@@ -15,7 +15,8 @@ class Turn:
 
     `messages` are the results alone, `append` the assistant message as it must be stored followed by them. `stop` is None while the loop
     should go on, else `done` (no calls), `held` (suspended until a person decides) or `limit` (a budget of the run is used up). `pending` are the
-    approvals that calls of this turn wait for. `outcomes` has one entry for each call, in order.
+    approvals that calls of this turn wait for. `outcomes` has one entry for each call, in order. `warnings`
+    name rules about results that met nothing in a result of this turn: probably a misspelt field.
     """
 
     messages: list[JsonObject]
@@ -23,3 +24,4 @@ class Turn:
     stop: Literal["done", "held", "limit"] | None
     pending: tuple[Approval, ...]
     outcomes: tuple[Outcome, ...]
+    warnings: tuple[str, ...] = ()

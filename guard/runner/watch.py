@@ -95,6 +95,8 @@ class Watch:
                 self._pause = self._every
                 reloader.found()
                 return self._every
+            if reading.mark == reloader.left:
+                return self._every  # somebody does not want it: it takes other contents, or a reload that is asked for
             if reading.stamp != self._seen:
                 self._seen = reading.stamp
                 return min(SETTLE, self._every)

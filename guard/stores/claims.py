@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from guard.core.model import Approval, CallKey
-from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Record, Replay, Won
+from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Record, Replay, Vaulted, Won
 from guard.core.reasons import Reason
+from guard.stores import vault
 from guard.stores.approvals import LIVE, ask, look
 from guard.stores.budgets import release
 from guard.stores.executors import me
@@ -30,8 +31,8 @@ _NEVER_RAN = frozenset({Reason.INTERRUPTED, Reason.STORE_UNAVAILABLE, Reason.INT
 _RELEASING = frozenset({"refused", "failed"})
 
 
-def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event]) -> CallRow | None:
-    """Write rows and events; the first row as it stands then, where it says how a taken call ended and the ledger knows better.
+def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event], handles: Sequence[Vaulted] = ()) -> CallRow | None:
+    """Write rows, events and what went back as handles; the first row as it stands then, where it says how a taken call ended and the ledger knows better.
 
     See Record and Finish.
     """
@@ -39,6 +40,8 @@ def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event]) -> 
     owned(tables, [row.key.ref for row in rows])
     for event in events:
         tables.append(event)
+    if handles and rows:
+        vault.keep(tables, handles, rows[0].key.ref)
     better: CallRow | None = None
     for row in rows:
         standing = _put(tables, row)

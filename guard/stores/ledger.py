@@ -19,6 +19,7 @@ from guard.core.ports import (
     FindTwins,
     Lapse,
     Ledger,
+    LoadHandles,
     LoadLedger,
     Opened,
     OpenTurn,
@@ -26,9 +27,10 @@ from guard.core.ports import (
     Sealed,
     Shadowed,
     TakeQuota,
+    Vaulted,
 )
 from guard.errors import ApprovalError, StoreError
-from guard.stores import approvals, budgets, claims, doubts, turns
+from guard.stores import approvals, budgets, claims, doubts, turns, vault
 from guard.stores.backend import Backend
 from guard.stores.executors import me
 from guard.stores.owners import home_of, own, visible
@@ -81,9 +83,13 @@ class LedgerStore:
             return self._tables.write(lambda tables: approvals.ask(tables, command))
         return command.proposal if found is None else found
 
-    def record(self, rows: Sequence[CallRow], events: Sequence[Event]) -> CallRow | None:
-        """Write rows and events, durable when it returns; the row of a taken call as it stands, where the ledger knows better."""
-        return self._tables.write(lambda tables: claims.record(tables, rows, events))
+    def record(self, rows: Sequence[CallRow], events: Sequence[Event], handles: Sequence[Vaulted] = ()) -> CallRow | None:
+        """Write rows, events and handles, durable when it returns; the row of a taken call as it stands, where the ledger knows better."""
+        return self._tables.write(lambda tables: claims.record(tables, rows, events, handles))
+
+    def handles(self, command: LoadHandles) -> Mapping[str, Vaulted]:
+        """What stands behind these handles of the conversation."""
+        return self._tables.read(lambda tables: vault.look(tables, command))
 
     def hold(self, command: Record) -> tuple[Approval | None, ...] | None:
         """Open approvals and write the decisions that name them, or say what answers them by now."""

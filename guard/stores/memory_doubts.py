@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from guard.core.ports import CallRow
+from guard.core.ports import CallRow, Vaulted
 from guard.stores.memory_approvals import MemoryApprovals
 from guard.stores.tables import Draw, Home, Mark, Place
 
@@ -24,7 +24,7 @@ class Held:
 class Room:
     """Everything about one conversation."""
 
-    __slots__ = ("branches", "by_mark", "by_tool", "charges", "claims", "ended", "keys", "marks", "turns", "words")
+    __slots__ = ("branches", "by_mark", "by_tool", "charges", "claims", "ended", "keys", "marks", "turns", "vault", "words")
 
     def __init__(self) -> None:
         self.words: list[str] = []
@@ -36,6 +36,7 @@ class Room:
         self.by_mark: dict[tuple[str, str, int | None], list[Place]] = {}  # by mark, status and run, and in every run; sorted
         self.claims: dict[Place, None] = {}
         self.charges: dict[Place, tuple[Held, ...]] = {}
+        self.vault: dict[str, tuple[Vaulted, float, bool]] = {}  # value, since when, whether it is void; by handle
         self.ended: dict[Place, float] = {}  # when a call was first written to be done or failed
 
 
@@ -87,6 +88,29 @@ class MemoryDoubts(MemoryApprovals):
     def _all(self, *statuses: str) -> list[CallRow]:
         rooms = self._rooms.values()
         return [row for room in rooms for turn in room.turns.values() for row in turn.values() if row.status in statuses]
+
+    def seal_away(self, home: Home, one: Vaulted) -> None:
+        """Keep the value behind a handle."""
+        room = self._rooms[home].vault
+        known, _, void = room.get(one.handle, (one, 0.0, False))
+        other = (known.digest, known.kind) != (one.digest, one.kind)
+        self._undo.put(room, one.handle, (known, self.now, void or other))
+
+    def behind(self, home: Home, handle: str, since: float) -> Vaulted | None:
+        """What stands behind a handle."""
+        one, at, void = self._rooms[home].vault.get(handle, (None, 0.0, True))
+        return None if void or at < since else one
+
+    def given_out(self, home: Home, newer: int) -> float | None:
+        """When the handle was given out than which so many are newer."""
+        times = sorted((at for _, at, _ in self._rooms[home].vault.values()), reverse=True)
+        return times[newer] if newer < len(times) else None
+
+    def forget_handles(self, home: Home, before: float) -> None:
+        """Forget old handles."""
+        room = self._rooms[home].vault
+        for handle in [handle for handle, (_, at, _) in room.items() if at < before]:
+            self._undo.drop(room, handle)
 
     def epoch(self) -> int:
         """Nothing can be restored here but by word."""

@@ -13,7 +13,7 @@ from functools import wraps
 from typing import Any, TypeAlias, TypeVar
 
 from guard.core.model import CallKey, Content, ConversationRef, Evidence, Image, Outcome, ToolCall
-from guard.core.ports import CallRow
+from guard.core.ports import CallRow, Vaulted
 from guard.core.reasons import Reason
 from guard.core.values import Json, encode
 from guard.errors import StoreError
@@ -176,6 +176,13 @@ def _outcome_text(outcome: Outcome) -> str:
     reason = None if outcome.reason is None else outcome.reason.value
     place = [outcome.turn, outcome.position]
     return dump([outcome.status, reason, content, outcome.replayed, outcome.approval, *place])
+
+
+@whole
+def vaulted(columns: Columns) -> Vaulted:
+    """What stands behind a handle, from the columns of `sql.HANDLE`."""
+    handle, kind, mark, tool, path, body = columns
+    return Vaulted(handle=handle, kind=kind, digest=mark, value=load(body), tool=tool, path=path)
 
 
 @whole

@@ -1,7 +1,7 @@
 """The schema: numbered steps that take a database from nothing to today, and the place where SQL dialects differ.
 
 A step is never changed once published; a later version adds one. Only `payloads` holds raw values (final arguments, results, proposals, the
-user's words, reasons of votes); every other table holds ids, digests, counters and redacted copies, and `keys` the file's own
+user's words, reasons of votes, what stands behind handles); every other table holds ids, digests, counters and redacted copies, and `keys` the file's own
 key for digests. Comes before `sqlite`.
 """
 
@@ -79,7 +79,15 @@ _THIRD = (
 
 _FOURTH: tuple[str, ...] = ()  # a function of PostgreSQL, see `postgres_sql.EXTRAS`
 
-STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
+_FIFTH = (
+    """CREATE TABLE handles (
+        conversation TEXT NOT NULL, handle TEXT NOT NULL, kind TEXT NOT NULL, digest TEXT NOT NULL, tool TEXT NOT NULL, path TEXT NOT NULL,
+        at DOUBLE PRECISION NOT NULL, void INTEGER NOT NULL, payload TEXT NOT NULL,
+        PRIMARY KEY (conversation, handle))""",
+    """CREATE INDEX handles_at ON handles (conversation, at)""",
+)
+
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
 """Step n takes a database from version n to n + 1."""
 
 VERSION = len(STEPS)

@@ -81,6 +81,20 @@ NEW_EPOCH = "INSERT INTO epochs (number, at, why) VALUES (?, ?, ?)"
 CLAIMED = "SELECT 1 FROM claims WHERE conversation = ? AND turn = ? AND position = ?"
 CLAIM = "INSERT INTO claims (conversation, turn, position, fingerprint, approval, at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 
+SEAL_AWAY = (
+    "INSERT INTO handles (conversation, handle, kind, digest, tool, path, at, void, payload) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)"
+    " ON CONFLICT (conversation, handle) DO UPDATE SET at = excluded.at,"
+    " void = CASE WHEN handles.digest = excluded.digest AND handles.kind = excluded.kind THEN handles.void ELSE 1 END"
+)
+HANDLE = (
+    "SELECT h.handle, h.kind, h.digest, h.tool, h.path, p.body FROM handles h JOIN payloads p ON p.id = h.payload"
+    " WHERE h.conversation = ? AND h.handle = ? AND h.at >= ? AND h.void = 0"
+)
+PAYLOAD_ONCE = "INSERT INTO payloads (id, kind, body) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
+LAST_HANDLE = "SELECT at FROM handles WHERE conversation = ? ORDER BY at DESC LIMIT 1 OFFSET ?"
+FORGET_PAYLOADS = "DELETE FROM payloads WHERE id IN (SELECT payload FROM handles WHERE conversation = ? AND at < ?)"
+FORGET_HANDLES = "DELETE FROM handles WHERE conversation = ? AND at < ?"
+
 METER = "SELECT total, latest FROM budgets WHERE id = ?"
 PACE = "UPDATE budgets SET latest = ? WHERE id = ?"
 SET_TOTAL = "INSERT INTO budgets (id, total) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET total = excluded.total"

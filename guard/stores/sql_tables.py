@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from guard.core.model import ConversationRef
-from guard.core.ports import CallRow, Event, Sealed, Won
+from guard.core.ports import CallRow, Event, Sealed, Vaulted, Won
 from guard.stores import rows, sql
 from guard.stores.chain import GENESIS, write
 from guard.stores.claims import FINISHED
@@ -181,6 +181,31 @@ class SqlTables(SqlBudgets):
     def pick(self, home: Home, place: Place, until: float) -> None:
         """Keep a call for one worker."""
         self.run(sql.PICK, until, name_of(home), *place)
+
+    # the vault
+
+    def seal_away(self, home: Home, one: Vaulted) -> None:
+        """Keep the value behind a handle."""
+        name = name_of(home)
+        payload = f"handle:{name}:{one.handle}"
+        self.run(sql.PAYLOAD_ONCE, payload, "handle", rows.dump(one.value))
+        self.run(sql.SEAL_AWAY, name, one.handle, one.kind, one.digest, one.tool, one.path, self.now, payload)
+
+    def behind(self, home: Home, handle: str, since: float) -> Vaulted | None:
+        """What stands behind a handle."""
+        found = self.one(sql.HANDLE, name_of(home), handle, since)
+        return None if found is None else rows.vaulted(found)
+
+    def given_out(self, home: Home, newer: int) -> float | None:
+        """When the handle was given out than which so many are newer."""
+        found = self.one(sql.LAST_HANDLE, name_of(home), newer)
+        return None if found is None else float(found[0])
+
+    def forget_handles(self, home: Home, before: float) -> None:
+        """Forget old handles."""
+        values = (name_of(home), before)
+        self.run(sql.FORGET_PAYLOADS, *values)
+        self.run(sql.FORGET_HANDLES, *values)
 
     def epoch(self) -> int:
         """The newest epoch."""

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from guard.core.model import Approval, ConversationRef
 from guard.core.ports import CallRow, Charge, Event, Sealed, Won
+from guard.stores.vault_tables import VaultTables
 
 T = TypeVar("T")
 Home: TypeAlias = tuple[str, str]
@@ -121,7 +122,7 @@ class Plain:
         return Won(at=at, attempt=1, idem=self.idem, lease=self.lease)
 
 
-class Tables(Protocol):
+class Tables(VaultTables, Protocol):
     """What stands in the tables, as one transaction sees and changes it."""
 
     now: float  # the time of the transaction

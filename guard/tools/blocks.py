@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from guard.core.model import Block, Image
+from guard.core.values import Embedded
 
 _SHOWN = {
     "image/png": "image/png",
@@ -123,15 +124,16 @@ def _of_resource(item: dict[str, Any]) -> Block | None:
         return None
     text, blob = inner.get("text"), inner.get("blob")
     if isinstance(text, str):
-        return text
+        return Embedded(text)
     media = inner.get("mimeType") or inner.get("mime_type") or ""
-    return shown(str(media), blob) if isinstance(blob, str) else None
+    block = shown(str(media), blob) if isinstance(blob, str) else None
+    return Embedded(block) if isinstance(block, str) else block
 
 
 def _of_link(item: dict[str, Any]) -> Block | None:
     if not (item.get("uri") and isinstance(item.get("name"), str)):
         return None
-    return " ".join(str(item[key]) for key in ("name", "uri", "description") if item.get(key))
+    return Embedded(" ".join(str(item[key]) for key in ("name", "uri", "description") if item.get(key)))
 
 
 _FORMS: dict[str, Callable[[dict[str, Any]], Block | None]] = {

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from guard.core.model import Block, Image
-from guard.core.values import Json
+from guard.core.values import Embedded, Json
 from guard.tools.blocks import blocks_of, join
 from guard.tools.walk import DEPTH, NODES, Walk, dumped, marker
 
@@ -151,11 +151,17 @@ def _of_list(raw: Any) -> Normal | None:
 
 def _of_blocks(blocks: tuple[Block, ...], *, failed: bool = False) -> Normal:
     walk = Walk()
-    clean = tuple(walk.text(block) if isinstance(block, str) else block for block in blocks if block != "")
-    pictures = any(isinstance(block, Image) for block in clean)
+    clean = tuple(_clean_block(walk, block) for block in blocks if block != "")
+    several = any(isinstance(block, Image | Embedded) for block in clean)
     kept = (*clean, *walk.images)
     value = join(clean)
-    return Normal(value, kept if pictures or walk.images or len(kept) > 1 else None, failed)
+    return Normal(value, kept if several or walk.images or len(kept) > 1 else None, failed)
+
+
+def _clean_block(walk: Walk, block: Block) -> Block:
+    if not isinstance(block, str):
+        return block
+    return Embedded(walk.text(block)) if isinstance(block, Embedded) else walk.text(block)
 
 
 _MESSAGE = frozenset({"content", "isError", "is_error", "structuredContent", "structured_content", "_meta", "meta"})

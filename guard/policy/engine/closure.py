@@ -33,6 +33,11 @@ class Closure:
                 for name in here:
                     self.of(name, dom)
 
+    @property
+    def links(self) -> dict[str, dict[str, list[str]]]:
+        """Every link: by domain and name, the roles. Not to be changed."""
+        return self._links
+
     def of(self, name: str, dom: str = ANYWHERE) -> frozenset[str]:
         """`name` itself and every role that it has in the domain."""
         here = self._links.get(dom)

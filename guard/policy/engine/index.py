@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from guard.policy.engine.closure import Closure
-from guard.policy.engine.syntax import conjuncts, token
+from guard.policy.engine.syntax import attributes, conjuncts, token
 
 EXACT, PREFIX, WILD = 0, 1, 2
 """How one rule's field is looked for: the whole text, what stands before its `*`, or not at all."""
@@ -127,6 +127,11 @@ class Index:
             return parts[0][0]
         return sorted(itertools.chain.from_iterable(itertools.chain.from_iterable(parts)))
 
+    def covers_names(self, tree: ast.expr) -> bool:
+        """Whether each term of the matcher that reads no attribute of the call is one of the index."""
+        plain = [node for node in conjuncts(tree) if not attributes(node) and not _evaluates(node)]
+        return len(plain) == len(self.terms)
+
     def _values(self, place: int, term: Term, request: Sequence[object]) -> tuple[Iterable[str], Iterable[str]]:
         """What the request gives for one term: whole texts, and beginnings."""
         given = [str(request[one]) for one in term.ours]
@@ -134,6 +139,10 @@ class Index:
             return self._closures[term.definition].of(*given), ()
         text = given[0]
         return (text,), [text[:length] for length in self._lengths[place] if length <= len(text)]
+
+
+def _evaluates(node: ast.expr) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == "eval" for one in ast.walk(node))
 
 
 def _search(

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from guard.core.model import Session
-from guard.core.ports import Verdict
+from guard.core.ports import Authorizer, Verdict
 from guard.core.values import Json
 from guard.policy.casbin_rules import CasbinAuthorizer
 from guard.policy.engine.explain import Explained
@@ -73,6 +73,17 @@ class LayeredAuthorizer:
             outer=outer,
         )
 
+    def would_deny(self, session: Session, tool: str, scope: Mapping[str, Json] | None = None) -> tuple[str, ...]:
+        """Denials on trial in any layer that would have refused the call."""
+        return tuple(dict.fromkeys(text for layer in self.layers for text in layer.judge.would_deny(session, tool, scope)))
+
     def roles(self, session: Session) -> frozenset[str]:
         """Every role that the session holds: its own and those that the rules of some layer derive."""
         return frozenset(role for layer in self.layers for role in layer.judge.roles(session))
+
+
+def judges_of(authorizer: Authorizer) -> tuple[CasbinAuthorizer, ...]:
+    """What an authorizer asks: itself, or that of each layer; nothing where it is of another kind."""
+    if isinstance(authorizer, LayeredAuthorizer):
+        return tuple(layer.judge for layer in authorizer.layers)
+    return (authorizer,) if isinstance(authorizer, CasbinAuthorizer) else ()

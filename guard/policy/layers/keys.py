@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from guard.core.paths import ANY, parse_path
+from guard.core.paths import ANY, parse_field
 from guard.core.values import equal
 from guard.policy import language
 from guard.policy.ceilings import bounded
 from guard.policy.layers.asking import approve
 from guard.policy.layers.both import Both, mapping, parts, seconds, words
+from guard.policy.layers.hides import HIDES, hidden
 from guard.policy.layers.lists import after, checks, conditions, ground, resource
 from guard.policy.layers.numbers import tool_limits
 from guard.policy.source import Item
@@ -113,7 +114,7 @@ def ceilings(both: Both) -> Item:
 
 
 def result(both: Both) -> Item:
-    """Fewer fields, fewer bytes; the words for nothing may be added."""
+    """Fewer fields, fewer bytes, more that is hidden; the words for nothing may be added."""
     known = dict(both.wide.fields) if both.wide else {}
     for key, item in both.narrow.fields.items():
         first = known.get(key)
@@ -121,6 +122,9 @@ def result(both: Both) -> Item:
             _check_keep(both, first, item)
         elif key == "max_bytes":
             _check_bytes(both, first, item)
+        elif key in HIDES:
+            known[key] = hidden(both, key, first, item)
+            continue
         elif not (key == "empty" and first is None) and not (first and equal(first.value, item.value)):
             both.loosens(f"{key} is not what stands", _OUT, wide=first, narrow=item)
         known[key] = item
@@ -156,7 +160,7 @@ def _tree(item: Item) -> _Tree | None:
     try:
         for one in parts(item):
             node = tree
-            for step in parse_path(one.value, "result").steps:
+            for step in parse_field(one.value).steps:
                 node = node.setdefault(step, {})
     except (ValueError, TypeError, AttributeError):
         return None
@@ -190,6 +194,8 @@ RULES: Mapping[str, Callable[[Both], Item]] = {
     "approve": approve,
     "result": result,
     "http": once,
+    "handles": once,
+    "masks": once,
 }
 """Every key of a tool: how a wider and a narrower layer meet under it. A test holds it to the language."""
 

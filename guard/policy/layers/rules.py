@@ -66,19 +66,21 @@ def _layer(
     judge = authorizer(shape, judged, problems)
     if judge is None:
         return None
-    calls, approves = (
-        {tool for rule in book.rules if (rule.act, rule.eft) == (act, "allow") for tool in tools if rule.covers(tool)}
-        for act in ("call", "approve")
-    )
+    calls, approves = (_allowed(book, act, tools) for act in ("call", "approve"))
     plain = shape.model.columns == STANDARD and shape.uses.of("obj") <= _PLAIN
     own_calls = frozenset(calls | first) if plain else tools
-    return Layer(
-        name=name, book=book, judge=judge, calls=own_calls, approves=frozenset(approves), own_model=not usual or not plain
-    )
+    return Layer(name=name, book=book, judge=judge, calls=own_calls, approves=approves, own_model=not usual or not plain)
+
+
+def _allowed(book: RuleBook, act: str, tools: frozenset[str]) -> frozenset[str]:
+    """The tools that some rule of the layer allows somebody."""
+    named = book.naming.tools((rule.obj for rule in book.rules if (rule.act, rule.eft) == (act, "allow")), tools)
+    return frozenset(tool for found in named.values() for tool in found)
 
 
 def _joined(wider: RuleBook, book: RuleBook) -> RuleBook:
-    return RuleBook({**book.rules, **wider.rules}, {**book.grants, **wider.grants}, wider.roles | book.roles, book.groups)
+    rules, trial = {**book.rules, **wider.rules}, {**book.trial, **wider.trial}
+    return RuleBook(rules, {**book.grants, **wider.grants}, wider.roles | book.roles, book.groups, trial)
 
 
 def _check_grants(book: RuleBook, wider: RuleBook, problems: Problems) -> None:
@@ -121,7 +123,7 @@ def warn_layers(layers: Sequence[Layer], entries: Mapping[str, Item], tools: Ite
     """A tool that a layer lets nobody call, and one that every layer lets everybody call."""
     for name in tools:
         speaking = [layer for layer in layers if name in layer.calls]
-        subs = [{rule.sub for rule in layer.book.rules if _allows(rule, name)} for layer in speaking]
+        subs = [{rule.sub for rule in layer.book.rules if _allows(layer, rule, name)} for layer in speaking]
         for layer, callers in zip(speaking, subs, strict=True):
             if not callers and not layer.own_model:
                 cure = 'write allow: [role] there, or allow: ["*"] to leave it to narrower layers'
@@ -132,5 +134,5 @@ def warn_layers(layers: Sequence[Layer], entries: Mapping[str, Item], tools: Ite
             problems.warn(entries[name], f"everybody may call {name}", "name the roles", code="tool-everybody")
 
 
-def _allows(rule: Rule, tool: str) -> bool:
-    return (rule.act, rule.eft) == ("call", "allow") and rule.covers(tool)
+def _allows(layer: Layer, rule: Rule, tool: str) -> bool:
+    return (rule.act, rule.eft) == ("call", "allow") and layer.book.covers(rule, tool)

@@ -30,7 +30,7 @@ _HEAD = """\
 #
 # Worth adding where it fits (every key stands in guard's README, "Policies"):
 #   result: {{keep: [id, status], empty: nothing found}}       # the model sees these fields of a result only
-#   limits: {{calls: 3}}                                       # calls of this tool in one conversation
+#   limits: {{calls: 3}}                                       # calls of this tool since the user last spoke
 #   ground: {{order_id: {{returned_by: order_status.order_id}}}} # the value must come from another tool's result
 #   require: {{amount: {{maximum: 50}}}}                         # must hold, or the call is refused
 """

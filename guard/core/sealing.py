@@ -1,0 +1,164 @@
+"""Sealing: what stands in a result in the place of a value that the policy hides: a mask, a keyed hash, or a handle.
+
+Hashes and handles are made with the store's secret, for one conversation: the same value gives the same there and another elsewhere. What was
+handed out as a handle is kept aside, for the vault. Also the other way round: where a call was given a value that stood behind a handle, a
+redactor that hides this value again in whatever comes of the call. Comes after handles and ports; used by endings and board; pure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
+from urllib.parse import quote, quote_plus
+
+from guard.core.acting import Vaulted
+from guard.core.fields import HIDDEN
+from guard.core.handles import HASH, Token, handle, is_token, masked_already, normal
+from guard.core.hiding import echoing
+from guard.core.keytree import FieldRule
+from guard.core.model import ConversationRef
+from guard.core.ports import Execute, Redactor
+from guard.core.values import Json, canonical, digest
+from guard.core.views import Revealed
+
+_FEWEST = (
+    10  # letters and digits of a value of which the last four may be shown: of a social security number they would tell too much
+)
+_YEAR = re.compile(r"(?<![0-9])(1[89][0-9]{2}|20[0-9]{2})(?![0-9])")
+MOST = 2_000
+"""How many handles one result may give out; further values are hidden whole."""
+_TRIES = 16
+_SHORT = 6  # characters: a shorter value is looked for as a whole word
+
+
+class Sealer:
+    """Makes what stands in the place of values of one call. `issued` gathers the handles that were made."""
+
+    def __init__(self, redactor: Redactor, ref: ConversationRef, tool: str = "") -> None:
+        self._redactor, self._ref, self._tool = redactor, ref, tool
+        self.issued: dict[str, Vaulted] = {}
+        self.kinds: set[str] = set()
+
+    def change(self, rule: FieldRule, value: Json) -> Json:
+        """What stands in the place of a text or number; everything else is hidden whole."""
+        self.kinds.add(rule.does if rule.does != "mask" else f"mask {rule.kind}")
+        if type(value) is Token:
+            return value
+        if isinstance(value, dict | list | bool):
+            return Token(HIDDEN)
+        text = value if isinstance(value, str) else str(value)
+        if masked_already(text) or is_token(text):
+            return Token(text)
+        if rule.does == "mask":
+            return Token(masked(rule.kind, text))
+        if rule.does == "hash":
+            return Token(self._token(HASH, canonical(value)))
+        return self._handle(rule, value)
+
+    def named(self, kind: str, value: Json) -> str:
+        """The handle that a value of this type has in this conversation, whether or not it was ever given out."""
+        return self._token(kind, normal(kind, value))
+
+    def _handle(self, rule: FieldRule, value: Json) -> Token:
+        same = normal(rule.kind, value)
+        name = self._token(rule.kind, same)
+        if name not in self.issued and len(self.issued) >= MOST:
+            return Token(HIDDEN)
+        mark = self._tag("guard-vault-v1", rule.kind, same)
+        self.issued[name] = Vaulted(handle=name, kind=rule.kind, digest=mark, value=value, tool=self._tool, path=str(rule.path))
+        return Token(name)
+
+    def _token(self, kind: str, text: str) -> str:
+        """A token that no detector would take for something to hide."""
+        for number in range(_TRIES):
+            made = handle(kind, self._tag("guard-handle-v1", kind, text, str(number) if number else ""))
+            if self._redactor.detect(None, made)[0] == made:
+                return made
+        return HIDDEN
+
+    def _tag(self, *parts: str) -> str:
+        return self._redactor.tag(digest(*parts, self._ref.tenant, self._ref.conversation))
+
+
+def masked(kind: str, text: str) -> str:
+    """The mask of a text; what does not have the form that the kind is for is hidden whole."""
+    return _MASKS[kind](text.strip()) or HIDDEN
+
+
+def _last4(text: str) -> str:
+    signs = [char for char in text if char.isalnum()]
+    return "****" + "".join(signs[-4:]) if len(signs) >= _FEWEST and "".join(signs[-4:]).isascii() else ""
+
+
+def _initials(text: str) -> str:
+    found = [next((char for char in word if char.isalpha()), "") for word in text.split()]
+    return " ".join(f"{letter}***" for letter in found if letter)
+
+
+def _domain(text: str) -> str:
+    name = text.rpartition("@")[2]
+    return f"***@{name}" if "@" in text and name and len(name) <= 253 and not any(char.isspace() for char in name) else ""
+
+
+def _year(text: str) -> str:
+    found = _YEAR.findall(text)
+    return f"{found[0]}-**-**" if len(found) == 1 else ""
+
+
+def _fixed(text: str) -> str:  # noqa: ARG001 - it tells nothing of it
+    return ""
+
+
+_MASKS = {"last4": _last4, "initials": _initials, "domain": _domain, "year": _year, "fixed": _fixed}
+
+
+# -- values that were put back ---------------------------------------------------------------------------------------------
+
+
+def veiled(redactor: Redactor, revealed: Iterable[Revealed]) -> Redactor:
+    """The redactor for everything that comes of a call which was given these values: each is shown as its handle again."""
+    found = tuple(dict.fromkeys(revealed))
+    return _veiled(redactor, found) if found else redactor
+
+
+def answering(redactor: Redactor, command: Execute) -> Redactor:
+    """The redactor for what a tool raises: neither these values nor a secret of the call's arguments is told."""
+    return veiled(echoing(redactor, command.arguments), command.revealed)
+
+
+@lru_cache(maxsize=64)
+def _veiled(redactor: Redactor, revealed: tuple[Revealed, ...]) -> Redactor:
+    names = {form.casefold(): one.handle for one in revealed if one.text for form in _forms(one.text)}
+    pattern = re.compile("|".join(map(_sought, sorted(names, key=len, reverse=True))) or r"(?!)", re.IGNORECASE)
+
+    def detect(key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
+        whole = names.get(text.strip().casefold())
+        if whole is not None:
+            return whole, ("handle",)
+        new, count = pattern.subn(lambda match: names.get(match[0].casefold(), HIDDEN), text)
+        shown, kinds = redactor.detect(key, new)
+        return (shown, (*kinds, "handle")) if count else (shown, kinds)
+
+    return replace(redactor, detect=detect, quiet=lambda _: False, sift=frozenset, tells=bool)
+
+
+def _forms(text: str) -> set[str]:
+    """A value as it stands in a text, in JSON, in a traceback and in a URL."""
+    escaped = (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1])
+    return {
+        text,
+        *escaped,
+        quote(text, safe="", errors="replace"),
+        quote_plus(text, errors="replace"),
+        quote(text, errors="replace"),
+    }
+
+
+def _sought(text: str) -> str:
+    """The pattern of one value: a short one stands alone, so that other words that hold it stay."""
+    if len(text) >= _SHORT or not text.isascii():
+        return re.escape(text)
+    return rf"(?<![0-9A-Za-z]){re.escape(text)}(?![0-9A-Za-z])" if len(text) > 1 else r"(?!)"
