@@ -183,7 +183,7 @@ def test_every_key_of_the_language_is_taken_away_or_known_to_narrow_nothing() ->
         "enforce",
     }
     assert set(KEYS["after"]) == {"tool", "where", *_NARROWING, "verified", "enforce"}
-    assert set(KEYS["approval"]) == {"by", "when", "expires", "show"}
+    assert set(KEYS["approval"]) == {"by", "when", "expires", "show", "assurance"}
     assert set(KEYS["result"]) == {
         "keep",
         "drop",

@@ -113,8 +113,12 @@ def ceilings(both: Both) -> Item:
     return mapping(both.wide or both.narrow, known) if both.narrow.fields else both.narrow
 
 
+_ADDED = ("empty", "schema", "units")
+"""Keys of `result` that a narrower layer may add and not change: the words for nothing, what a result must be, and what its numbers count."""
+
+
 def result(both: Both) -> Item:
-    """Fewer fields, fewer bytes, more that is hidden; the words for nothing may be added."""
+    """Fewer fields, fewer bytes, more that is hidden; a form of results may be added."""
     known = dict(both.wide.fields) if both.wide else {}
     for key, item in both.narrow.fields.items():
         first = known.get(key)
@@ -122,10 +126,12 @@ def result(both: Both) -> Item:
             _check_keep(both, first, item)
         elif key == "max_bytes":
             _check_bytes(both, first, item)
+        elif key == "max_tokens":
+            _check_tokens(both, first, item)
         elif key in HIDES:
             known[key] = hidden(both, key, first, item)
             continue
-        elif not (key == "empty" and first is None) and not (first and equal(first.value, item.value)):
+        elif not (key in _ADDED and first is None) and not (first and equal(first.value, item.value)):
             both.loosens(f"{key} is not what stands", _OUT, wide=first, narrow=item)
         known[key] = item
     return mapping(both.wide or both.narrow, known) if both.narrow.fields else both.narrow
@@ -136,6 +142,12 @@ def _check_bytes(both: Both, first: Item | None, item: Item) -> None:
     value = bounded(item, "result_bytes", both.problems, "max_bytes")
     if most is not None and value is not None and value > most:
         both.loosens(f"max_bytes {item.value} is more than {int(most)},", f"write at most {int(most)}", wide=first, narrow=item)
+
+
+def _check_tokens(both: Both, first: Item | None, item: Item) -> None:
+    most, value = language.whole(first, both.problems, "max_tokens"), language.whole(item, both.problems, "max_tokens")
+    if most is not None and value is not None and value > most:
+        both.loosens(f"max_tokens {value} is more than {most},", f"write at most {most}", wide=first, narrow=item)
 
 
 def _check_keep(both: Both, first: Item | None, item: Item) -> None:
@@ -176,6 +188,11 @@ def _within(narrow: _Tree, wide: _Tree) -> bool:
     return not wide or (bool(narrow) and all(step in wide and _within(below, wide[step]) for step, below in narrow.items()))
 
 
+def marked(both: Both) -> Item:
+    """What others wrote may be marked as such by any layer; there is no word that takes the mark away."""
+    return both.narrow
+
+
 RULES: Mapping[str, Callable[[Both], Item]] = {
     "kind": once,
     "description": described,
@@ -198,6 +215,7 @@ RULES: Mapping[str, Callable[[Both], Item]] = {
     "ceilings": ceilings,
     "approve": approve,
     "result": result,
+    "trust": marked,
     "http": once,
     "handles": once,
     "masks": once,
