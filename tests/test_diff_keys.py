@@ -34,6 +34,26 @@ tools:
     schema: {type: object, properties: {title: {type: string}}, required: [title]}
     http: {method: POST, url: "https://t.example.com/v1", body: {t: "{title}"}}
     approve: never
+  client:
+    kind: read
+    allow: [a]
+    schema: {type: object, properties: {id: {type: string}}}
+    result:
+      drop: [secret]
+      mask: {phone: last4}
+      hash: [tax]
+      handle: {mail: email}
+      blocks: {text: drop, structured: keep, resources: drop, images: [image/png]}
+      roles:
+        boss: {drop: [note], mask: {name: initials}, hash: [ref], handle: {fax: phone}, blocks: {text: keep}, show: [tax]}
+        chief: {keep: [id]}
+  send:
+    kind: action
+    allow: [a]
+    schema: {type: object, properties: {to: {type: string}, body: {type: string}}}
+    handles: {to: email, body: email}
+    masks: {body: allow}
+    approve: never
   undo:
     kind: action
     allow: [a]
@@ -122,6 +142,25 @@ EDITS: dict[str, tuple[str, str]] = {
     "http.hosts": ("[eu.example.com]", "[us.example.com]"),
     "http.networks": ("10.20.0.0/16", "10.21.0.0/16"),
     "http.max_bytes": ("max_bytes: 7000", "max_bytes: 7001"),
+    "tool.handles": ("handles: {to: email, body: email}", "handles: {to: email}"),
+    "tool.masks": ("    masks: {body: allow}\n", ""),
+    "result.drop": ("drop: [secret]", "drop: [other]"),
+    "result.mask": ("{phone: last4}", "{phone: fixed}"),
+    "result.hash": ("hash: [tax]", "hash: [tax, more]"),
+    "result.handle": ("handle: {mail: email}", "handle: {mails: email}"),
+    "result.blocks": ("      blocks: {text: drop, structured: keep, resources: drop, images: [image/png]}\n", ""),
+    "result.roles": ("        chief: {keep: [id]}\n", ""),
+    "role_result.keep": ("chief: {keep: [id]}", "chief: {keep: [id, ref]}"),
+    "role_result.drop": ("drop: [note]", "drop: [notes]"),
+    "role_result.mask": ("{name: initials}", "{name: fixed}"),
+    "role_result.hash": ("hash: [ref]", "hash: [reference]"),
+    "role_result.handle": ("handle: {fax: phone}", "handle: {faxes: phone}"),
+    "role_result.blocks": ("blocks: {text: keep}, show", "blocks: {structured: drop}, show"),
+    "role_result.show": ("show: [tax]", "show: [phone]"),
+    "blocks.text": ("text: drop", "text: keep"),
+    "blocks.structured": ("structured: keep", "structured: drop"),
+    "blocks.resources": ("resources: drop", "resources: keep"),
+    "blocks.images": ("images: [image/png]", "images: [image/jpeg]"),
     "effect.probe": ("{probe: {dedupes: true}}", "once"),
     "effect.compensate": ("{compensate: undo}", "once"),
     "probe.dedupes": ("{probe: {dedupes: true}}", "probe"),
