@@ -18,6 +18,7 @@ from guard.errors import GuardError, PolicyError, Problem
 from guard.redactors import REDACTOR
 from guard.runner import guard as runner
 from guard.runner.behind import without
+from guard.runner.counting import counting
 from guard.runner.reload import Built
 from guard.runner.report import failure
 from guard.runner.threads import within
@@ -81,6 +82,7 @@ class Options(TypedDict, total=False):
     stale_after: float | None
     rules: Any
     signal: Any
+    count_tokens: Callable[[str], int] | str
 
 
 class Guard(runner.Guard):
@@ -101,6 +103,7 @@ class Guard(runner.Guard):
         - `clock`: the store's clock, for tests.
         - `watch`: True, or seconds between two looks at the folder: a changed policy is loaded by itself until `close()`.
         - `stale_after`: seconds after which a policy that was not found to be the right one any more refuses every call.
+        - `count_tokens`: a function of a text, or the name of a tiktoken encoding (extra `tokens`); else they are estimated.
         - `rules`: a Casbin adapter that brings further rules; `signal`: a Casbin watcher that says when they changed.
 
         Raises PolicyError with every problem at once, StoreError when the store cannot be opened.
@@ -152,6 +155,7 @@ def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits
         "patience": patience,
         "probes": probes,
         "origin": kept,
+        "count_tokens": counting(options.get("count_tokens")),
     }
 
 

@@ -114,7 +114,7 @@ def compiled_policy(text: str, waits: bool) -> tuple[Any, Any]:
         warnings.simplefilter("ignore", PolicyWarning)
         Path(folder, "tools.yaml").write_text(text)
         tools = registry({name: _tool(name, waits) for name in ENTRIES})
-        plan = Plan(folder=folder, tools=tools, checks={}, probes=PROBES[waits], awaits=waits)
+        plan = Plan(folders=(folder,), tools=tools, checks={}, probes=PROBES[waits], awaits=waits)
         built = plan.build(plan.read(ask=True))
     return built.policy, built.tools
 

@@ -97,7 +97,7 @@ def test_results(tmp_path: Path, ceilings: str, own: str, size: int, cut: bool) 
     """A longer result is cut and says so; a tool's own `max_bytes` counts instead."""
     text = GET % own + f"ceilings: {ceilings}\n"
     desk = start(tmp_path, "openai-chat", text, {"get": lambda **_: "y" * size}, watched=False)
-    assert ('"cut":true' in str(desk.propose(("c1", "get", {})).outcomes[0].content)) is cut
+    assert ("of 101 characters shown]" in str(desk.propose(("c1", "get", {})).outcomes[0].content)) is cut
 
 
 PAY = "tools: {pay: {kind: action, allow: [staff], approve: {by: [boss]}}}\nceilings: {open_approvals: 2}\n"

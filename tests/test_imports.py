@@ -39,10 +39,15 @@ LANGUAGE = (
 )  # each may use those before it
 HELPERS = (
     "sources",
+    "telling",
     "handles",
+    "cutting",
     "hiding",
     "sealing",
     "putback",
+    "unseen",
+    "untrusted",
+    "budget",
     "answer",
     "audit",
     "board",
@@ -80,7 +85,7 @@ def _core() -> dict[str, tuple[str, ...]]:
         rules[f"core.{name}"] = ("errors", *BOUNDARY)
     rules["core.endings"] += ("core.redact",)  # what an executed call means includes what may be shown of it
     rules["core.quotas"] += ("core.limit",)  # the room's work on a whole turn
-    rules["core.redact"] += ("core.hiding",)
+    rules["core.redact"] += ("core.cutting", "core.hiding")
     rules["core.bind"] += ("core.putback",)
     rules["core.ground"] += ("core.sources",)
     rules["core.limit"] += ("core.sources",)
@@ -99,6 +104,19 @@ RULES: dict[str, tuple[str, ...]] = {
     "runner": ("core", "errors", "tools", "wires", "runner"),
     "compose": ("core", "errors", "policy", "stores", "redactors", "tools", "runner", "review"),  # review: the cases of a folder
     "integrations": ("core.values", "core.model", "errors", "runner", "wires", "integrations"),
+    # the definitions of an MCP server: compiled tools to show, pins to hold them against, a record of what is refused
+    "integrations.mcp": (
+        "core.values",
+        "core.rules",
+        "core.audit",
+        "core.model",
+        "errors",
+        "tools",
+        "runner",
+        "wires",
+        "policy.pins",
+        "integrations",
+    ),
     "review": (
         "core",
         "errors",

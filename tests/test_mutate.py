@@ -152,7 +152,20 @@ cases:
 
 def test_every_key_of_the_language_is_taken_away_or_known_to_narrow_nothing() -> None:
     """A new key that refuses, holds or hides gets a row, so that no rule of its kind goes uncounted."""
-    other = {"kind", "description", "coerce", "unwrap", "repeat", "timeout", "effect", "lease", "handles", "masks", "http"}
+    other = {
+        "kind",
+        "description",
+        "coerce",
+        "unwrap",
+        "repeat",
+        "timeout",
+        "effect",
+        "lease",
+        "handles",
+        "masks",
+        "http",
+        "trust",
+    }
 
     assert set(KEYS["tool"]) == set(_ROWS) | other
     assert set(KEYS["tool_limits"]) == {"calls", "equal", *_SUM, "of", "enforce"}
@@ -171,7 +184,20 @@ def test_every_key_of_the_language_is_taken_away_or_known_to_narrow_nothing() ->
     }
     assert set(KEYS["after"]) == {"tool", "where", *_NARROWING, "verified", "enforce"}
     assert set(KEYS["approval"]) == {"by", "when", "expires", "show"}
-    assert set(KEYS["result"]) == {"keep", "drop", "mask", "hash", "handle", "blocks", "roles", "empty", "max_bytes"}
+    assert set(KEYS["result"]) == {
+        "keep",
+        "drop",
+        "mask",
+        "hash",
+        "handle",
+        "blocks",
+        "roles",
+        "empty",
+        "max_bytes",
+        "max_tokens",
+        "schema",
+        "units",
+    }
     assert set(KEYS["role_result"]) == {"keep", "drop", "mask", "hash", "handle", "blocks", "show"}
 
 

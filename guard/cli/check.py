@@ -8,11 +8,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from guard.cli.permissions import Permissions, permissions
 from guard.cli.pinning import write_pins
-from guard.cli.places import DEFAULT_POLICY, named_folders
+from guard.cli.places import DEFAULT_POLICY, UsageError, named_folders
 from guard.cli.progress import Progress
 from guard.cli.shadows import shadowed
 from guard.cli.show import json_text, spell
@@ -36,6 +36,8 @@ EXAMPLES = """examples:
   guard check --strict               for CI: warnings count as problems
   guard check --json                 for a program: problems, warnings, tools, roles and notes
   guard check --tools app:tools --pin    write pins.json: these definitions are reviewed
+  guard check --mcp "npx -y @modelcontextprotocol/server-filesystem /srv/files"    with the tools of an MCP server, held against its pins
+  guard check --pin --mcp "npx -y @modelcontextprotocol/server-filesystem /srv/files"    they are reviewed: `guard mcp` takes them as they are now
 
 A definition that differs from pins.json is a problem, here and in `Guard.load`, until somebody reviews it and pins it again; a new one is a warning.
 Exit codes: 0 no problems, 1 problems (with --strict: or warnings), 2 misuse."""
@@ -67,6 +69,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("folder", nargs="*", metavar="DIR", help=told)
     parser.add_argument("--policy", metavar="DIR", help=f"default: {DEFAULT_POLICY}")
     parser.add_argument("--tools", metavar="MODULE:NAME", help="the tools of the program")
+    parser.add_argument(
+        "--mcp", metavar="COMMAND|URL", help="the tools of this MCP server, as `guard mcp` uses them; no tool is called"
+    )
+    parser.add_argument(
+        "--server", default="mcp", metavar="NAME", help="with --mcp: what its pins are called; default: %(default)s"
+    )
     parser.add_argument("--pin", action="store_true", help="write the definitions of all tools to pins.json as reviewed")
     parser.add_argument("--strict", action="store_true", help="warnings are problems: exit code 1")
     parser.add_argument("--json", action="store_true", help="one JSON object")
@@ -76,16 +84,30 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 1 when there are problems, with --strict also for warnings. Raises UsageError when two folders are named."""
     folders = named_folders(arguments.folder, arguments.policy)
-    survey = _survey(folders, arguments.tools)
-    pinned = write_pins(folders[-1], survey) if arguments.pin else ()
-    if pinned:
-        survey = _survey(folders, arguments.tools)
-    found = _found(survey, () if arguments.tools else (WITHOUT,), pinned)
+    found = _of_server(arguments, folders) if arguments.mcp else _of_program(arguments, folders)
     if arguments.json:
         print(json_text(_json(found)))
     else:
         _tell(" + ".join(folders), found)
     return 1 if found.problems or (arguments.strict and found.warnings) else 0
+
+
+def _of_program(arguments: argparse.Namespace, folders: Sequence[str]) -> Found:
+    survey = _survey(folders, arguments.tools)
+    pinned = write_pins(folders[-1], survey) if arguments.pin else ()
+    if pinned:
+        survey = _survey(folders, arguments.tools)
+    return _found(survey, () if arguments.tools else (WITHOUT,), pinned)
+
+
+def _of_server(arguments: argparse.Namespace, folders: Sequence[str]) -> Found:
+    from guard.cli.mcp_pinning import server_survey  # noqa: PLC0415 - asks a server: only where one is named
+
+    if arguments.tools:
+        raise UsageError("--tools and --mcp: check them one after the other")
+    survey, pinned, drift = server_survey(arguments, folders)
+    found = _found(survey, (), pinned)
+    return replace(found, problems=(*found.problems, *drift.errors), warnings=(*found.warnings, *drift.warnings))
 
 
 def _survey(folders: Sequence[str], program: str | None) -> Survey:
@@ -196,5 +218,6 @@ def _summary(tool: Tool, known: Permissions) -> JsonObject:
 
 
 def _rule(rule: ApprovalRule) -> str:
-    who = _join([*(["the requester"] if rule.self_ else []), *rule.by]) or "nobody is asked"
+    own = f"the requester{', at the client' if rule.assurance == 'client' else ''}"
+    who = _join([*([own] if rule.self_ else []), *rule.by]) or "nobody is asked"
     return who if rule.when is None else f"{who} (on a condition)"

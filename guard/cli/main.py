@@ -9,6 +9,7 @@
     guard approvals    list, show, approve or reject the calls that wait for a person
     guard audit        the records, and whether their chain holds
     guard serve        what programs share: bring the database of a store to this program's version
+    guard mcp          stand between an MCP client and an MCP server
 
 Exit codes: 0 good, 1 refused or problems found, 2 misuse, 3 (`test`) nothing to play: it does not load, 130 interrupted. Decides nothing itself; each command is one file beside this one.
 """
@@ -24,14 +25,14 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from guard.cli import approvals, audit, check, demo, diff, explain, init, serve, test
+from guard.cli import approvals, audit, check, demo, diff, explain, init, mcp, serve, test
 from guard.cli.collecting import seldom
 from guard.cli.places import UsageError
 from guard.cli.show import lines
 from guard.errors import GuardError
 
 DISTRIBUTION = "guard-middleware"
-COMMANDS = (demo, init, check, test, explain, diff, approvals, audit, serve)
+COMMANDS = (demo, init, check, test, explain, diff, approvals, audit, serve, mcp)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -8,30 +8,18 @@ Used by every command; pure.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 
+from guard.core.unseen import spelled, unseen
 from guard.core.values import Json, encode
 
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
-_FILLERS = frozenset(
-    [
-        *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),  # blank, although Unicode calls them letters or marks
-        *(*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),  # variation selectors
-    ]
-)
 _MANY_SPACES = re.compile(" {8,}")
-
-
-def unseen(char: str) -> bool:
-    """Whether a reader of the terminal could not see `char` for what it is."""
-    return char != " " and (ord(char) in _FILLERS or unicodedata.category(char) in _UNSEEN)
 
 
 def spell(text: str) -> str:
     """`text` on one line, unseen characters as `[U+XXXX]` and long runs of spaces counted."""
     if not text.isascii() or not text.isprintable():
-        text = "".join(f"[U+{ord(char):04X}]" if unseen(char) else char for char in text)
+        text = "".join(spelled(char) if unseen(char) else char for char in text)
     return _MANY_SPACES.sub(lambda run: f"[{len(run[0])} spaces]", text)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from guard.core.model import Approval, CallKey, Content, Outcome, Refusal, Status, ToolCall, ValidCall
 from guard.core.ports import CallRow, Redactor
-from guard.core.reasons import RETRY, SAFE_AGAIN, SENTENCE, Reason
+from guard.core.reasons import NOT_READABLE, RETRY, SAFE_AGAIN, SENTENCE, Reason
 from guard.core.rules import Issue
 from guard.core.values import JsonObject, encode
 
@@ -69,6 +69,14 @@ def unknown(
     return _outcome(call, key, "unknown", Reason.OUTCOME_UNKNOWN, content, arguments, approval)
 
 
+def unreadable(valid: ValidCall, key: CallKey, approval: str | None) -> Outcome:
+    """The outcome of a tool that ran and returned what its policy does not take for a result. An action is unknown: nobody may repeat it."""
+    if not valid.tool.acts:
+        return failed(valid, key, Reason.RESULT_INVALID, "", approval=approval)
+    content = error_text(Reason.RESULT_INVALID, retry=False, extra={"executed": None}, sentence=NOT_READABLE)
+    return _outcome(valid.call, key, "unknown", Reason.RESULT_INVALID, content, valid.arguments, approval)
+
+
 def recorded(row: CallRow, call: ToolCall) -> Outcome | None:
     """What the ledger says of a call that was handled before, for this call id; None where it never got as far as running."""
     if row.outcome is not None and row.status not in {"refused", "started"}:
@@ -88,13 +96,18 @@ def found_out(
 
 
 def failed(
-    valid: ValidCall, key: CallKey, reason: Reason, detail: str, *, approval: str | None = None, reference: str = ""
+    valid: ValidCall,
+    key: CallKey,
+    reason: Reason,
+    detail: str,
+    *,
+    approval: str | None = None,
+    reference: str = "",
+    extra: JsonObject | None = None,
 ) -> Outcome:
     """The outcome of a tool that failed. A failed look-up may be tried again, a failed action only by a person's word."""
-    extra: JsonObject = {"tool": valid.tool.name}
-    if reference:
-        extra["reference"] = reference
-    content = error_text(reason, detail, retry=not valid.tool.acts, extra=extra)
+    more: JsonObject = {"tool": valid.tool.name, **({"reference": reference} if reference else {}), **(extra or {})}
+    content = error_text(reason, detail, retry=not valid.tool.acts, extra=more)
     return _outcome(valid.call, key, "failed", reason, content, valid.arguments, approval)
 
 

@@ -272,3 +272,9 @@ def said(ref: ConversationRef, text: str, redactor: Redactor) -> Event:
     """The user spoke: size and digest of the words."""
     actor = f'{{"type":"human","ref":{quote(ref.principal)}}}'
     return f'"kind":"user.said",{where(ref)},"actor":{actor},"args":{{"size":{len(text)},"digest":"{redactor.tag(text)}"}}'
+
+
+def drifted(ref: ConversationRef, server: str, name: str, why: str, redactor: Redactor) -> Event:
+    """A server's tool was refused, since its definition is not the reviewed one."""
+    shown = f'{{"server":{_name(server, redactor)},"why":{quote(why)}}}'
+    return f'"kind":"tool.refused",{where(ref)},"actor":{_SERVICE},"tool":{{"name":{_name(name, redactor)}}},"drift":{shown}'

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar, cast
 
 from guard.core import answer, audit
+from guard.core.budget import Count, Spent, approximate
 from guard.core.model import (
     Allow,
     AuthorizedCall,
@@ -79,9 +80,9 @@ class Context:
     visible: frozenset[str]  # tools that the session may call, for telling the model
     redactor: Redactor
     now: float
-    watch: Callable[[object, object], None] | None = (
-        None  # told of each step (what a room was given, what it gave); decides nothing
-    )
+    count: Count = approximate  # how many tokens a text has
+    spent: tuple[Spent, ...] = ()  # what the results of earlier turns came to, where the policy bounds those of a conversation
+    watch: Callable[[object, object], None] | None = None  # told of each step: what a room was given and gave; decides nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +108,7 @@ class Board:
     lost: dict[int, CallRow] = field(default_factory=dict)  # calls that were taken before, lost, and may be taken again
     asks: list[AskApproval] = field(default_factory=list)  # what a person is to be asked, opened with the decisions
     probed: set[int] = field(default_factory=set)  # those of them whose probe said that they did not take effect
-    shadowed: dict[int, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # what shadow rules would have refused, where no proof says it
+    shadowed: dict[int, tuple[str, ...]] = field(default_factory=dict)  # what shadow rules would have refused
     idle: list[str] = field(default_factory=list)  # rules about results that met nothing, for the turn's report
     stop: bool = False
     down: str = ""  # the code of a StoreError behind which nothing more is written in this walk

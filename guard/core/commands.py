@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from guard.core.model import Approval, CallKey, ConversationRef, Evidence, Outcome, Session, ToolCall, Usage
+from guard.core.reasons import Reason
 from guard.core.rules import AGAIN, MOST_ATTEMPTS
 from guard.core.values import Json, JsonObject
 from guard.core.views import Revealed
@@ -85,7 +86,8 @@ class CallRow:
     @property
     def again(self) -> bool:
         """Whether an action that was taken and lost may be taken once more with its key, by the class that it was taken with."""
-        return self.effect in AGAIN and bool(self.idem) and self.attempt < MOST_ATTEMPTS
+        ended = self.outcome is not None and self.outcome.reason is Reason.RESULT_INVALID  # another attempt would say the same
+        return self.effect in AGAIN and bool(self.idem) and self.attempt < MOST_ATTEMPTS and not ended
 
     @property
     def safe(self) -> bool:

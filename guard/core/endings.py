@@ -10,13 +10,20 @@ from dataclasses import dataclass, replace
 
 from guard.core import answer, audit
 from guard.core.board import Board, Context, at, followers, row_of
-from guard.core.model import Allow, CallKey, Outcome, Refusal, ValidCall
+from guard.core.budget import fit, fit_all, left
+from guard.core.cutting import shortened
+from guard.core.model import Allow, CallKey, Content, Outcome, Refusal, ValidCall
 from guard.core.ports import CallRow, Event, Executed, Redactor, Vaulted
 from guard.core.reasons import Reason
 from guard.core.redact import Shown, redact
+from guard.core.rules import ResultRule
 from guard.core.sealing import Sealer, veiled
-from guard.core.values import copy, digest
-from guard.core.views import Levels, View
+from guard.core.untrusted import enclosed, mark_for, words
+from guard.core.values import JsonObject, copy, digest
+from guard.core.views import Levels, Room, View
+
+MISFIT = "does not fit its schema"
+_MOST_SAID = 4_000  # bytes of what a tool says about its own failure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +49,11 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
     """Redact what came back, and say what goes to the model, the ledger, the vault and the audit."""
     item, key = board.items[index], board.keys[index]
     valid, redactor = allow.call.valid, board.context.redactor
+    misfit = _misfits(valid.tool.result, ran)
+    ran = replace(ran, value=None, content=None) if misfit else ran
     sealer = Sealer(redactor, board.context.ref, valid.tool.name)
     try:
-        outcome, labels, idle = _outcome(board.context, allow, ran, key, sealer)
+        outcome, labels, idle = _misfit(valid, allow, ran, key) if misfit else _outcome(board.context, allow, ran, key, sealer)
         board.idle += [f"{valid.tool.name}: result.{rule} matched nothing" for rule in idle]
     except Exception as error:  # noqa: BLE001 - what cannot be made safe is withheld, whatever went wrong
         outcome, labels = _withheld(valid, key, ran), ("withheld", type(error).__name__)
@@ -57,6 +66,20 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
     outcome = at(outcome, item.key)  # it stands in the place of an earlier one: its own place has an outcome on record, too
     events += (audit.delivered(item.key, item.call, outcome, redactor),)
     return Ended(outcome=outcome, rows=(own, row_of(board, index, outcome, "alias")), events=events, handles=handles)
+
+
+def _misfits(rule: ResultRule, ran: Executed) -> bool:
+    """Whether what came back is no result of this tool. A failure has a form of its own, and so has nothing where `empty` says what it means."""
+    ended = ran.started and not (ran.interrupted or ran.timed_out or ran.unclear or ran.failed or ran.error is not None)
+    silent = ran.value is None and (
+        rule.empty is not None or ran.probed
+    )  # a probe need not have the result to know that there was one
+    if rule.fits is None or not ended or silent:
+        return False
+    try:
+        return not rule.fits(ran.value)
+    except Exception:  # noqa: BLE001 - what cannot be judged does not fit
+        return True
 
 
 def _withheld(valid: ValidCall, key: CallKey, ran: Executed) -> Outcome:
@@ -78,9 +101,18 @@ def _outcome(
         return _unfinished(valid, key, ran, spent), (), ()
     view = valid.tool.result.views.of(_levels(context) if valid.tool.result.roles else ())
     if ran.error is not None:
-        return _broken(valid, ran, spent, key, (redactor, view, sealer)), (), ()
+        return _broken(context, valid, ran, spent, key, (redactor, view, sealer)), (), ()
     shown = redact(ran, valid.tool, redactor, view, sealer.change)
-    return _finished(valid, key, ran, shown, spent), _labels(shown, sealer), shown.idle
+    outcome, cut = _finished(context, valid, key, ran, shown, spent)
+    labels = dict.fromkeys((*_labels(shown, sealer), *(("cut",) if cut else ())))
+    return outcome, tuple(labels), shown.idle
+
+
+def _misfit(valid: ValidCall, allow: Allow, ran: Executed, key: CallKey) -> tuple[Outcome, tuple[str, ...], tuple[str, ...]]:
+    """A tool ran and returned what is no result of it; where a probe found that it took effect, that is certain all the same."""
+    spent = allow.approval.id if allow.approval else None
+    told = answer.withheld(valid, key, approval=spent) if ran.probed else answer.unreadable(valid, key, spent)
+    return told, (MISFIT,), ()
 
 
 def _levels(context: Context) -> Levels:
@@ -116,29 +148,63 @@ def _unfinished(valid: ValidCall, key: CallKey, ran: Executed, spent: str | None
     return answer.failed(valid, key, _REASON[ran.timed_out, ran.interrupted], "")
 
 
-def _broken(valid: ValidCall, ran: Executed, spent: str | None, key: CallKey, seen: tuple[Redactor, View, Sealer]) -> Outcome:
+def _broken(
+    context: Context, valid: ValidCall, ran: Executed, spent: str | None, key: CallKey, seen: tuple[Redactor, View, Sealer]
+) -> Outcome:
     """A tool raised: its own words only where it declared them safe, by the same rules as a result."""
     redactor, view, sealer = seen
     shown = redact(Executed(value=ran.safe, failed=True), valid.tool, redactor, view, sealer.change) if ran.safe else None
     detail = shown.content if shown is not None and not shown.empty and isinstance(shown.content, str) else ""
-    return answer.failed(valid, key, Reason.TOOL_FAILED, detail, approval=spent, reference=audit.reference(key))
+    return _failed(context, valid, key, detail, spent, reference=audit.reference(key))
 
 
-def _finished(valid: ValidCall, key: CallKey, ran: Executed, shown: Shown, spent: str | None) -> Outcome:
-    """A tool that says itself that it failed is an error on every wire, in the tool's own words where they are left saying so."""
-    content = shown.content
-    says_so = isinstance(ran.value, dict) and ran.value.get("ok") is False and valid.tool.result.keep is None
-    if ran.failed and not says_so:
-        words = content if isinstance(content, str) else " ".join(block for block in content if isinstance(block, str))
-        return answer.failed(valid, key, Reason.TOOL_FAILED, "" if shown.empty else words, approval=spent)
-    return answer.shown(valid, key, content, failed=ran.failed, approval=spent)
+def _failed(context: Context, valid: ValidCall, key: CallKey, detail: str, spent: str | None, reference: str = "") -> Outcome:
+    """A tool that failed, with its own words: those of others stand apart from the guard's."""
+    extra: JsonObject = {}
+    if valid.tool.untrusted and detail:
+        extra["said"], detail = words(detail, valid.tool.name, _mark(context, key, detail)), ""
+    return answer.failed(valid, key, Reason.TOOL_FAILED, detail, approval=spent, reference=reference, extra=extra)
+
+
+def _mark(context: Context, key: CallKey, content: Content) -> str:
+    place = (key.ref.tenant, key.ref.conversation, key.ref.branch, str(key.turn), str(key.position), key.key)
+    return mark_for(context.redactor.tag, digest("guard-place-v1", *place), content)
+
+
+def _finished(
+    context: Context, valid: ValidCall, key: CallKey, ran: Executed, shown: Shown, spent: str | None
+) -> tuple[Outcome, bool]:
+    """A tool that says itself that it failed is an error on every wire, in the tool's own words where they are left saying so.
+
+    Says besides whether something was cut.
+    """
+    content, rule = shown.content, valid.tool.result
+    own = isinstance(ran.value, dict) and ran.value.get("ok") is False and rule.keep is None and not valid.tool.untrusted
+    if ran.failed and not own:
+        told = content if isinstance(content, str) else " ".join(block for block in content if isinstance(block, str))
+        said = "" if shown.empty else shortened(told, min(rule.max_bytes, _MOST_SAID))
+        return _failed(context, valid, key, said, spent), bool(said) and said != told
+    if valid.tool.untrusted and not shown.empty:
+        content = enclosed(content, valid.tool.name, _mark(context, key, content))
+    fitted = fit(content, Room(bytes=rule.max_bytes, tokens=rule.max_tokens), context.count)
+    return answer.shown(valid, key, fitted, failed=ran.failed, approval=spent), fitted is not content
 
 
 def _labels(shown: Shown, sealer: Sealer) -> tuple[str, ...]:
     """What a record says of a result: kinds, never values."""
-    cut = ("cut",) if shown.cut else ()
     dropped = ("nothing shown",) if shown.dropped else ()
-    return (*shown.hidden, *sorted(sealer.kinds), *cut, *dropped, *(f"{rule} matched nothing" for rule in shown.idle))
+    return (*shown.hidden, *sorted(sealer.kinds), *dropped, *(f"{rule} matched nothing" for rule in shown.idle))
+
+
+def within(board: Board) -> tuple[Outcome, ...]:
+    """The outcomes of the walk, in what its message and its conversation have left for results."""
+    context, outcomes = board.context, board.outcomes()
+    limits, own = context.policy.limits, {item.key.turn for item in board.items}
+    room = left(limits.turn_room, limits.conversation_room, [one for one in context.spent if one.turn not in own])
+    try:
+        return fit_all(outcomes, room, context.count)
+    except Exception:  # noqa: BLE001 - everything has run: results that are too long are better than none
+        return outcomes
 
 
 def share(board: Board) -> tuple[list[CallRow], list[Event]]:

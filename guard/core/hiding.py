@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from guard.core.cutting import tailed
 from guard.core.handles import Token
 from guard.core.ports import Redactor
 from guard.core.values import Json, JsonObject, encode
@@ -18,11 +19,16 @@ _MARGIN = 16_384  # characters beyond a cut that detectors still see: no secret 
 
 def shown_text(value: Json, redactor: Redactor, kinds: set[str]) -> str:
     """JSON text of `value` with everything hidden that must be; `kinds` gains what was."""
+    return shown_value(value, redactor, kinds)[0]
+
+
+def shown_value(value: Json, redactor: Redactor, kinds: set[str]) -> tuple[str, Json]:
+    """JSON text of `value` with everything hidden that must be, and what it says."""
     text = encode(value)
     if redactor.quiet(text):
-        return text
+        return text, value
     hidden = hide(value, redactor, kinds)
-    return text if hidden is value else encode(hidden)
+    return text if hidden is value else encode(hidden), hidden
 
 
 def hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None = None) -> Json:
@@ -34,7 +40,7 @@ def hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None = Non
         text, found = beginning(value, _MAX_LEAF, redactor, key)
         if found:
             kinds.update(found)
-        return text if len(value) <= _MAX_LEAF else text + " [cut]"
+        return text if len(value) <= _MAX_LEAF else tailed(text, len(value))
     if kind is dict:
         return _hide_object(value, redactor, kinds, key)
     if kind is list:

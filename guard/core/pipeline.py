@@ -22,7 +22,7 @@ from guard.core.approve import approve, proposal
 from guard.core.authorize import authorize, lookups
 from guard.core.bind import bind
 from guard.core.board import Board, Context, Item, Waits, conclude
-from guard.core.endings import Ended
+from guard.core.endings import Ended, within
 from guard.core.ground import ground, needs
 from guard.core.handles import Signs
 from guard.core.limit import priced
@@ -138,7 +138,7 @@ def _walk(board: Board) -> p.Flow[Walked]:
         conclude(board)
     yield from _perform(board)
     asked = tuple(ask.proposal for ask in board.asks)
-    return Walked(outcomes=board.outcomes(), limited=board.stop, asked=asked, idle=tuple(dict.fromkeys(board.idle)))
+    return Walked(outcomes=within(board), limited=board.stop, asked=asked, idle=tuple(dict.fromkeys(board.idle)))
 
 
 def _told(opening: p.OpenTurn, turn: int, redactor: p.Redactor) -> tuple[p.Event, ...]:

@@ -47,6 +47,7 @@ class Reason(StrEnum):
     TOOL_FAILED = "tool_failed"
     TOOL_TIMED_OUT = "tool_timed_out"
     RESULT_WITHHELD = "result_withheld"
+    RESULT_INVALID = "result_invalid"
     INTERRUPTED = "interrupted"
     LEASE_OVER = "lease_over"
     STORE_UNAVAILABLE = "store_unavailable"
@@ -104,6 +105,7 @@ SENTENCE: dict[Reason, str] = {
     Reason.TOOL_FAILED: "The tool failed. This is an error, not data.",
     Reason.TOOL_TIMED_OUT: "The tool did not answer in time. There is no result.",
     Reason.RESULT_WITHHELD: "The tool ran, but its result could not be made safe to show and is withheld.",
+    Reason.RESULT_INVALID: "The tool's result does not have the form that it must have, so it is not shown. This is an error, not data.",
     Reason.INTERRUPTED: "The turn was interrupted before this call ran.",
     Reason.LEASE_OVER: "Too much time went by between taking this call and starting it, so it was not started.",
     Reason.STORE_RESTORED: (
@@ -119,6 +121,12 @@ SAFE_AGAIN = (
     "Proposing the same call again, unchanged, is safe: it takes effect once at most."
 )
 """What `outcome_unknown` says where the tool's class lets the guard run the very same call again with its key."""
+
+NOT_READABLE = (
+    "The call was started, and its result does not have the form that it must have: it may or may not have taken effect. Do not repeat it "
+    "and do not report it as done or as failed; a person must find out."
+)
+"""What `result_invalid` says of an action: that it ran is certain, how it went is not."""
 
 RETRY: frozenset[Reason] = frozenset(
     {

@@ -10,8 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from guard.core.cutting import begun, cut, parsed, size
 from guard.core.fields import Change, Fields, hidden_whole, opened
-from guard.core.hiding import beginning, shown_text
+from guard.core.hiding import beginning, shown_value
 from guard.core.model import Block, Content, Image
 from guard.core.ports import Executed, Redactor
 from guard.core.rules import Tool
@@ -20,15 +21,15 @@ from guard.core.views import View
 
 _PLACE = re.compile(r"\[image/[a-z.+-]+, [0-9]+ (?:bytes|KB|MB), shown below\]")
 """What stands in a value where a picture was lifted out of it."""
+_CUT = "cut"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What goes back for a tool that ran: the content, the kinds of data hidden in it, and whether it was cut."""
+    """What goes back for a tool that ran: the content, and what is not as it was: the kinds of data hidden in it, and `cut`."""
 
     content: Content
     hidden: tuple[str, ...] = ()
-    cut: bool = False
     empty: bool = False  # nothing is shown: the content only says so
     dropped: bool = False  # the rules left nothing of a result that was not empty
     idle: tuple[str, ...] = ()  # rules that met nothing in a result that was not empty
@@ -50,13 +51,10 @@ def redact(ran: Executed, tool: Tool, redactor: Redactor, view: View | None = No
     kept = fields.of(value) if shown else None
     if _is_empty(kept):
         return _none(tool, fields, dropped=not _is_empty(value))
-    if isinstance(kept, str):
-        text, cut = _text(kept, tool, redactor, kinds)
-    else:
-        text, cut = _cut(shown_text(kept, redactor, kinds), tool)
-    text = text or _nothing(tool)
+    told = _text(kept, tool, redactor, kinds) if isinstance(kept, str) else _json(kept, tool, redactor, kinds)
+    text = told or _nothing(tool)
     pictures: list[Block] = [block for block in _pictures(ran, kept) if isinstance(block, Image) and _seen(block, view)]
-    return Shown(content=(text, *pictures) if pictures else text, hidden=tuple(sorted(kinds)), cut=cut, idle=fields.idle())
+    return Shown(content=(text, *pictures) if pictures else text, hidden=tuple(sorted(kinds)), idle=fields.idle())
 
 
 def _blocks(content: Sequence[Block], tool: Tool, redactor: Redactor, view: View, fields: Fields) -> Shown:
@@ -106,23 +104,30 @@ def _places(value: Json) -> int:
 
 def _block(block: Json, tool: Tool, redactor: Redactor, kinds: set[str]) -> str:
     if not isinstance(block, str):
-        return _cut(shown_text(block, redactor, kinds), tool)[0]
-    return _text(block, tool, redactor, kinds)[0] or "(empty)"
+        return _json(block, tool, redactor, kinds)
+    return _text(block, tool, redactor, kinds) or "(empty)"
 
 
-def _text(text: str, tool: Tool, redactor: Redactor, kinds: set[str]) -> tuple[str, bool]:
-    shown, found = beginning(text, tool.result.max_bytes, redactor)
-    kinds.update(found)
-    return _cut(shown, tool, len(text))
-
-
-def _cut(text: str, tool: Tool, size: int = 0) -> tuple[str, bool]:
+def _text(text: str, tool: Tool, redactor: Redactor, kinds: set[str]) -> str:
+    """A text; one that is too long begins only, and one that holds JSON is cut by its structure."""
     most = tool.result.max_bytes
-    if max(len(text), size) <= most:
-        return text, False
-    return encode(
-        {"cut": True, "size": max(len(text), size), "note": "Only the beginning is shown.", "beginning": text[:most]}
-    ), True
+    value = parsed(text) if len(text) > most else None
+    if value is not None:
+        return _json(value, tool, redactor, kinds)
+    shown, found = beginning(text, most, redactor)
+    kinds.update(found)
+    told = begun(shown, len(shown) if len(text) <= most else len(text), most)
+    kinds.update(() if told is shown else (_CUT,))
+    return told
+
+
+def _json(value: Json, tool: Tool, redactor: Redactor, kinds: set[str]) -> str:
+    text, hidden = shown_value(value, redactor, kinds)
+    most = tool.result.max_bytes
+    if size(text) <= most:
+        return text
+    kinds.add(_CUT)
+    return encode(cut(hidden, most))
 
 
 def _is_empty(value: Json) -> bool:

@@ -15,7 +15,7 @@ from guard.core.conditions import Condition
 from guard.core.endpoints import Endpoint
 from guard.core.paths import Path
 from guard.core.values import Json, JsonObject
-from guard.core.views import Reveal, Rules, Views
+from guard.core.views import Reveal, Room, Rules, Views
 
 Kind: TypeAlias = Literal["read", "compute", "action"]
 Effect: TypeAlias = Literal["read", "once", "idempotent", "probe", "compensate"]
@@ -184,6 +184,8 @@ class Limits:
     conversation: Mapping[str, Decimal] = field(default_factory=dict)  # calls, tokens, cost
     prices: Mapping[str, tuple[Decimal, Decimal]] = field(default_factory=dict)  # model → cost of a million tokens in, out
     windows: tuple[WindowLimit, ...] = ()  # over all tools
+    turn_room: Room = field(default_factory=Room)  # for the results of one assistant message
+    conversation_room: Room = field(default_factory=Room)
     shadow: frozenset[str] = frozenset()  # which of the above are shadows: `run.calls`, `turn.calls`, …
 
     @property
@@ -218,6 +220,7 @@ class ApprovalRule:
     when: Condition | None = None
     expires: float = 86_400.0  # seconds
     show: tuple[Path, ...] = ()
+    assurance: Literal["host", "client"] = "host"  # whose word it is that the requester decided; `client`: the MCP client's too
 
     @property
     def strictness(self) -> int:
@@ -233,6 +236,10 @@ class ResultRule:
     roles: Mapping[str, Rules] = field(default_factory=dict)
     empty: str | None = None
     max_bytes: int = 200_000
+    max_tokens: int | None = None
+    shape: Json = None  # the JSON Schema that it must fit, as written
+    fits: Callable[[Json], bool] | None = None  # the judge of it; raising means no
+    units: tuple[tuple[Path, str], ...] = ()  # fields (root "result") and the unit that they count in
     views: Views = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -279,6 +286,7 @@ class Tool:
     compensation: str = ""  # the tool that a `compensate` offers
     lease: float | None = None  # seconds that whoever took a call is believed to be at it, at least; never less than the time-out
     repeat: bool = False  # an equal call after `done` runs again
+    untrusted: bool = False  # what it returns was written by others: data, never instructions
     unwrap: bool = False  # arguments that are JSON text inside JSON text are opened exactly once
 
     @property

@@ -3,7 +3,7 @@
 Whoever holds no named role sees what the rules for everybody leave. A role's entry keeps these rules and may add to them; it shows more only
 where it says so: a `keep` of its own, and under `show` the very paths of rules that do not hold for it. Whoever holds several named roles,
 or is a child of another session, sees only what each of them may see. Also what a policy says about the way
-back: where a handle stands for its value. Comes after fields and before rules; pure.
+back: where a handle stands for its value. And how much room there is. Comes after fields and before rules; pure.
 """
 
 from __future__ import annotations
@@ -138,3 +138,11 @@ def _view(all_rules: Sequence[Rules]) -> View:
     first = (*(kept[0] if kept else ()), *hide)
     trees = [Tree(first), *map(Tree, kept[1:])] if first else []
     return View(tuple(trees), blocks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """How much of what tools return may go to the model: bytes of UTF-8, tokens as the host counts them; None is no bound."""
+
+    bytes: int | None = None
+    tokens: int | None = None

@@ -60,7 +60,17 @@ def _rule(item: Item, context: Context, *, last: bool) -> ApprovalRule | None:
     if not by and not self_ and not _nobody(fields):
         return None
     usual = min(ApprovalRule().expires, context.ceilings.approval_seconds)
-    return ApprovalRule(by=by, self_=self_, when=when, expires=expires or usual, show=show)
+    assurance = _assurance(fields, problems, self_=self_)
+    return ApprovalRule(by=by, self_=self_, when=when, expires=expires or usual, show=show, assurance=assurance)
+
+
+def _assurance(fields: dict[str, Item], problems: Problems, *, self_: bool) -> Literal["host", "client"]:
+    """Whose word counts for who clicked: only the requester's own answer can be left to the program in front of the requester."""
+    item = fields.get("assurance")
+    found = language.choice(item, problems, "assurance", ("client", "host"), "host")
+    if item is not None and found == "client" and not self_:
+        problems.error(item, "assurance: client is only for by: self", "leave it out: others answer where they are signed in")
+    return "client" if found == "client" and self_ else "host"
 
 
 def _expires(item: Item | None, context: Context) -> float | None:

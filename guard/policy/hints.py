@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from guard.core.paths import ANY, DEEP, Path
 from guard.core.rules import Source, Tool
 from guard.core.values import JsonObject
+from guard.policy.fields import gap
 from guard.policy.identities import is_identity, owner
 from guard.policy.problems import Problems
 from guard.policy.source import Item
@@ -48,12 +49,24 @@ def warn_unseen(entries: Mapping[str, Item], tools: Mapping[str, Tool], problems
         for ground in tool.grounds:
             for source in ground.sources if ground.argument.steps[0] not in bound else ():
                 known = tools.get(source.tool)
+                if source.path is not None and _is_lacking(source.path, known):
+                    message = f"{source.tool}.{source.path} is grounded, and the schema of that result has no such field"
+                    problems.warn(_spot(entries[name], source), message, f"correct the path, or result.schema of {source.tool}")
+                    continue
                 how = _hidden(source.path, known) if source.path is not None and known is not None else ""
                 if how:
                     message = f"{source.tool}.{source.path} is grounded but {how}, so the model never sees it"
                     keep = f"add {source.path} to result.keep of {source.tool}"
                     cure = keep if how == "not kept" else "make it a handle, or leave it to the user's words"
                     problems.warn(_spot(entries[name], source), message, cure)
+
+
+def _is_lacking(path: Path, tool: Tool | None) -> bool:
+    """Whether no result of the tool can have a value at `path`, by the schema that it must fit."""
+    if tool is None or not isinstance(tool.result.shape, Mapping):
+        return False
+    shape = dict(tool.result.shape)
+    return all(gap(shape, steps) is not None for steps in (path.steps, (ANY, *path.steps)))
 
 
 def _hidden(path: Path, tool: Tool) -> str:

@@ -13,6 +13,7 @@ from guard.core.rules import Limits, SumLimit, ToolLimits, WindowLimit
 from guard.policy import language
 from guard.policy.grounds import Context
 from guard.policy.problems import Problems
+from guard.policy.result_form import ROOM, room
 from guard.policy.source import Item
 from guard.policy.windows import check_of, check_windows, total, whole_windows, window, windows
 
@@ -70,7 +71,8 @@ def limits(blocks: Iterable[Item], prices: Iterable[Item], spot: Item, problems:
     turn = language.mapping(tables["turn"], "turn", problems) if "turn" in tables else {}
     counts = _numbers({"calls": turn["calls"]} if "calls" in turn else {}, "turn", problems)
     run = _numbers(_fields(tables, "run", problems), "run", problems)
-    conversation = _numbers(_fields(tables, "conversation", problems), "conversation", problems)
+    talk = _fields(tables, "conversation", problems)
+    conversation = _numbers({key: item for key, item in talk.items() if key not in ROOM}, "conversation", problems)
     return Limits(
         turn_calls=int(counts[0]["calls"]) if "calls" in counts[0] else None,
         whole_turn=language.flag(turn.get("whole"), problems, "turn.whole"),
@@ -78,6 +80,8 @@ def limits(blocks: Iterable[Item], prices: Iterable[Item], spot: Item, problems:
         conversation=conversation[0],
         prices=known,
         windows=whole_windows(tables["windows"], problems) if "windows" in tables else (),
+        turn_room=room(turn, "turn", problems),
+        conversation_room=room(talk, "conversation", problems),
         shadow=counts[1] | run[1] | conversation[1],
     )
 

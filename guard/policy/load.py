@@ -26,6 +26,7 @@ from guard.policy.pins import is_told
 from guard.policy.problems import Problems
 from guard.policy.reading import Places, Reading, read_places
 from guard.policy.registered import match
+from guard.policy.result_form import warn_unused
 from guard.policy.reveals import types_of, warn_handles
 from guard.policy.rule_files import RuleBook
 from guard.policy.ruled import Around, check_spared, ruled, spared, version
@@ -177,7 +178,7 @@ def _survey(
     names, unlisted = match(entries, declared, problems, extra)
     bounds = ceilings(tops(documents, "ceilings"), problems)
     absent = extra - names.keys()
-    tools = _compile(_without(entries, absent), entries, (declared, names, hooks), bounds, problems, heard)
+    tools = _compile(_without(entries, absent), entries, (declared, names, hooks), (bounds, written.shapes), problems, heard)
     check_spared(absent, tools, entries, problems)
     people = MappingProxyType(read_people(collect(documents, "people", problems), problems))
     told = frozenset(name for name, item in entries.items() if declared is not None or is_told(item))
@@ -227,7 +228,7 @@ def _compile(
     entries: Mapping[str, Item],
     named: Collection[str],
     program: tuple[Sequence[Declared] | None, Mapping[str, str], _Hooks],
-    bounds: Ceilings,
+    whole: tuple[Ceilings, Mapping[str, Item]],
     problems: Problems,
     told: Told,
 ) -> dict[str, Tool]:
@@ -245,12 +246,14 @@ def _compile(
             tools=frozenset(named),
             checks=None if declared is None else hooks[0],
             probes=None if declared is None else hooks[1],
-            ceilings=bounds,
+            ceilings=whole[0],
+            shapes=whole[1],
         )
         tool = compile_tool(entry, problems)
         if tool is not None:
             found[name] = tool
         told(len(found), len(entries))
+    warn_unused(whole[1], entries.values(), problems)
     check_compensations(entries, found, problems)
     warn_handles(entries, found, problems)
     return found

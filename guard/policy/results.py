@@ -19,6 +19,7 @@ from guard.policy.approvals import check_role
 from guard.policy.ceilings import bounded
 from guard.policy.fields import Gap, gap
 from guard.policy.problems import Problems, nearest
+from guard.policy.result_form import form
 from guard.policy.source import Item
 
 MASKS = ("last4", "initials", "domain", "year", "fixed")
@@ -26,8 +27,8 @@ MASKS = ("last4", "initials", "domain", "year", "fixed")
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
-def result_rule(item: Item | None, ceilings: Ceilings, problems: Problems) -> ResultRule:
-    """What of a tool's results goes back."""
+def result_rule(item: Item | None, ceilings: Ceilings, shapes: Mapping[str, Item], problems: Problems) -> ResultRule:
+    """What of a tool's results goes back. `shapes` are the schema files of the folder by name."""
     if item is None:
         return ResultRule(max_bytes=ceilings.result_bytes)
     fields = language.mapping(item, "result", problems)
@@ -38,10 +39,10 @@ def result_rule(item: Item | None, ceilings: Ceilings, problems: Problems) -> Re
         roles=_roles(fields["roles"], base, problems) if "roles" in fields else {},
         empty=language.text(fields.get("empty"), problems, "empty") or None,
         max_bytes=int(size or ceilings.result_bytes),
+        **form(fields, base.keep, shapes, problems),
     )
-    known = item.fields.get("schema")
-    if known is not None and isinstance(known.value, dict):  # of the tool's results, where the entry says one
-        warn_fields(made, item, known.value, problems)
+    if made.shape is not None:
+        warn_fields(made, item, made.shape, problems)
     return made
 
 

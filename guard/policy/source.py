@@ -114,7 +114,7 @@ def _points_nowhere(entry: Path) -> bool:
 def _is_policy(name: str) -> bool:
     if name.startswith((".", "cases")):  # cases are read by the reviewer's desk, not here
         return False
-    return name in {"model.conf", PINS} or is_yaml(name) or is_rules(name)
+    return name in {"model.conf", PINS} or is_yaml(name) or is_rules(name) or is_shape(name)
 
 
 def _looks_like_policy(name: str) -> bool:
@@ -130,6 +130,11 @@ def _shown(name: str) -> str:
 def is_yaml(name: str) -> bool:
     """Whether a file of this name is read as YAML, however its ending is written."""
     return name.lower().endswith((".yaml", ".yml"))
+
+
+def is_shape(name: str) -> bool:
+    """Whether a file of this name holds the JSON Schema of a tool's result."""
+    return name.endswith(".schema.json")
 
 
 def is_rules(name: str) -> bool:

@@ -6,7 +6,7 @@ Everything that a call needs is compiled here, once, at load. Comes after ground
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from guard.core.paths import Path
@@ -65,6 +65,7 @@ class Entry:
     checks: Mapping[str, CheckFunction] | None  # None: no program at hand
     probes: Collection[str] | None = None  # tools that the host has a probe for; None: no program at hand
     ceilings: Ceilings = CEILINGS
+    shapes: Mapping[str, Item] = field(default_factory=dict)  # the folder's schema files by name
 
 
 def compile_tool(entry: Entry, problems: Problems) -> Tool | None:
@@ -106,7 +107,10 @@ def _compile(entry: Entry, problems: Problems) -> Tool | None:
     lossless = language.choice(fields.get("coerce"), problems, "coerce", ("lossless",)) == "lossless"
     supplied = ("idempotency_key",) if keyed and "http" not in fields else ()
     bounds = tool_ceilings(fields.get("ceilings"), entry.ceilings, problems)
-    tool = replace(tool, supplied=supplied, ceilings=bounds, prepare=preparer(schema, lossless=lossless, fill=fill))
+    foreign = language.choice(fields.get("trust"), problems, "trust", ("untrusted",)) == "untrusted"
+    tool = replace(
+        tool, untrusted=foreign, supplied=supplied, ceilings=bounds, prepare=preparer(schema, lossless=lossless, fill=fill)
+    )
     warn_identities(tool, entry.item, problems)
     if "schema" not in fields and entry.declared is not None:
         warn_untyped(tool, entry.declared.schema or {}, entry.item, problems)
@@ -144,7 +148,7 @@ def _assemble(
         resolves=tuple(dict.fromkeys((*resolved, *shown))),
         limits=tool_limits(fields.get("limits"), context),
         approval=approval,
-        result=result_rule(fields.get("result"), entry.ceilings, problems),
+        result=result_rule(fields.get("result"), entry.ceilings, entry.shapes, problems),
         timeout=language.duration(fields.get("timeout"), problems, "timeout"),
         effect=lived.effect,
         dedupes=lived.dedupes,

@@ -7,12 +7,12 @@ source and language, before load.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from guard.policy import language
 from guard.policy.problems import Problems
-from guard.policy.source import File, Item, is_yaml, read_folder, read_yaml
+from guard.policy.source import File, Item, is_shape, is_yaml, read_folder, read_yaml
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,7 @@ class Written:
     place: str
     files: tuple[File, ...]
     documents: tuple[Item, ...]
+    shapes: Mapping[str, Item] = field(default_factory=dict)  # schema files, by name
     layers: tuple[Written, ...] = ()
 
 
@@ -35,7 +36,7 @@ def read_policy(folder: str | os.PathLike[str], problems: Problems) -> Written:
 
 def as_written(place: str, files: Sequence[File], problems: Problems) -> Written:
     """Files that were read before, with their documents."""
-    return Written(place=place, files=tuple(files), documents=tuple(_documents(files, problems)))
+    return Written(place=place, files=tuple(files), documents=tuple(_documents(files, problems)), shapes=_shapes(files, problems))
 
 
 def _documents(files: Sequence[File], problems: Problems) -> list[Item]:
@@ -51,6 +52,12 @@ def _documents(files: Sequence[File], problems: Problems) -> list[Item]:
         elif len(problems.errors) == before:
             problems.warn(Item(file.name, None), "the file is empty", "remove it")
     return found
+
+
+def _shapes(files: Sequence[File], problems: Problems) -> dict[str, Item]:
+    """The schema files of the folder. JSON is read as the YAML that it is, so that its mistakes have lines."""
+    read = {file.name: read_yaml(file, problems) for file in files if is_shape(file.name)}
+    return {name: item for name, item in read.items() if item is not None}
 
 
 def tops(documents: Sequence[Item], key: str) -> list[Item]:

@@ -109,6 +109,7 @@ _WORKED: Mapping[str, Callable[[Point, Happened], bool]] = {
     "resource": _resource,
     "approve": _asked,
     "keep": _hid,
+    "form": lambda _point, one: one.reason == "result_invalid",
     "ceiling": _ceiling,
 }
 """How the work of a point shows. Limits are told by their name and by what they count over."""

@@ -79,7 +79,7 @@ def approval_facts(old: Sequence[ApprovalRule], new: Sequence[ApprovalRule], fit
 
 
 def _identity(rule: ApprovalRule) -> object:
-    return rule.by, rule.self_, same(rule.when), rule.expires, rule.show
+    return rule.by, rule.self_, same(rule.when), rule.expires, rule.show, rule.assurance
 
 
 def _alternatives(rules: Sequence[ApprovalRule]) -> str:
@@ -117,8 +117,16 @@ def _compared(old: ApprovalRule | None, new: ApprovalRule | None) -> Iterator[Fa
     expiry = most(old.expires, new.expires)
     if expiry is not None:
         yield Fact(expiry, "approve.expires", f"{old.expires:g}s", f"{new.expires:g}s")
+    yield from _clicked(old, new)
     if old.show != new.show:
         yield _shown(old, new)
+
+
+def _clicked(old: ApprovalRule, new: ApprovalRule) -> Iterator[Fact]:
+    """Whose word counts for who answered: that of the program in front of the requester is less than the host's."""
+    if old.assurance != new.assurance:
+        wider = Direction.WIDENS if new.assurance == "client" else Direction.NARROWS
+        yield Fact(wider, "approve.assurance", old.assurance, new.assurance)
 
 
 def _shown(old: ApprovalRule, new: ApprovalRule) -> Fact:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from guard.policy.result_form import ROOM
 from guard.policy.rule_files import ANY, Rule, RuleBook
 from guard.policy.source import Item
 from guard.policy.written import Written
@@ -39,7 +40,7 @@ def _below(document: Item, key: str) -> Mapping[str, Item]:
 
 def _limits(table: str, item: Item, document: int) -> Iterator[Point]:
     for key, below in item.fields.items() if table in _COUNTED else ():
-        if below.value is False:
+        if below.value is False or key in ROOM:  # room for results refuses nothing
             continue
         most = below.fields.get("at_most", below)
         what = f"{table}.{key}"

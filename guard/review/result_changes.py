@@ -12,6 +12,7 @@ from itertools import chain
 from guard.core.keytree import FieldRule
 from guard.core.paths import Path
 from guard.core.rules import ResultRule, Tool
+from guard.core.values import canonical, digest
 from guard.core.views import Blocks, Rules
 from guard.review.changes import Direction, Fact, fact, loosened, most, permits, words
 
@@ -32,8 +33,26 @@ def _result(old: ResultRule, new: ResultRule) -> Iterator[Fact]:
     for name in sorted({*old.roles, *new.roles}):
         yield from _role(name, (old, new))
     yield from fact(most(old.max_bytes, new.max_bytes), "result.max_bytes", old.max_bytes, new.max_bytes)
+    yield from fact(most(old.max_tokens, new.max_tokens), "result.max_tokens", old.max_tokens, new.max_tokens)
+    if old.shape != new.shape:
+        yield Fact(_shape(old, new), "result.schema", _form(old), _form(new), "what counts as a result")
+    if old.units != new.units:
+        yield Fact(Direction.CHANGES, "result.units", _units(old), _units(new))
     if old.empty != new.empty:
         yield Fact(Direction.CHANGES, "result.empty", words(old.empty), words(new.empty))
+
+
+def _shape(old: ResultRule, new: ResultRule) -> Direction:
+    """A form that is asked for refuses what has another one."""
+    return Direction.NARROWS if old.shape is None else Direction.WIDENS if new.shape is None else Direction.MAYBE
+
+
+def _form(rule: ResultRule) -> str:
+    return "any" if rule.shape is None else digest(canonical(rule.shape))[:12]
+
+
+def _units(rule: ResultRule) -> str:
+    return words([f"{path} in {unit}" for path, unit in rule.units])
 
 
 def _role(name: str, pair: tuple[ResultRule, ResultRule]) -> Iterator[Fact]:

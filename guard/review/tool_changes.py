@@ -189,6 +189,9 @@ _AGAIN = ("idempotent", "probe")
 
 
 def _running(old: Tool, new: Tool) -> Iterator[Fact]:
+    if old.untrusted != new.untrusted:
+        before, after = ("untrusted" if tool.untrusted else "trusted" for tool in (old, new))
+        yield from fact(tightened(old.untrusted, new.untrusted), "trust", before, after)
     yield from fact(most(old.timeout, new.timeout), "timeout", old.timeout, new.timeout)
     yield from fact(loosened(old.repeat, new.repeat), "repeat", old.repeat, new.repeat)
     yield from fact(loosened(old.unwrap, new.unwrap), "unwrap", old.unwrap, new.unwrap)

@@ -187,6 +187,8 @@ def _schema(item: Item, spot: _Spot) -> Iterator[Point]:
 def _result(item: Item, spot: _Spot) -> Iterator[Point]:
     """Each rule that hides, of everybody and of each role."""
     yield from _hides(item, spot, "result")
+    if "schema" in item.fields:
+        yield spot.below("schema").point("form", "result.schema", item.fields["schema"])
     if "roles" in item.fields:
         for name, below in item.fields["roles"].fields.items():
             yield from _hides(below, spot.below("roles", name), f"result.roles.{name}")

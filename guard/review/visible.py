@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from guard.core.rules import Tool
+from guard.core.telling import told
 from guard.core.values import encode
 from guard.errors import Problem
 from guard.policy.rule_files import ANY
@@ -48,7 +49,7 @@ def shown(view: View) -> list[Shown]:
 
 def tokens(tool: Tool) -> int:
     """About how many tokens the definition takes in a request."""
-    text = encode({"name": tool.name, "description": tool.description, "parameters": dict(tool.visible)})
+    text = encode({"name": tool.name, "description": told(tool).description, "parameters": dict(tool.visible)})
     return -(-len(text.encode("utf-8", "replace")) // BYTES_A_TOKEN)
 
 

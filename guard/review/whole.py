@@ -42,6 +42,10 @@ def _limits(old: Limits, new: Limits) -> Iterator[Fact]:
         for name in sorted({*before, *after}):
             one, other = before.get(name), after.get(name)
             yield from fact(most(one, other), f"{table}.{name}", one, other)
+    for table in ("turn", "conversation"):
+        for unit in ("bytes", "tokens"):
+            one, other = (getattr(getattr(side, f"{table}_room"), unit) for side in (old, new))
+            yield from fact(most(one, other), f"{table}.result_{unit}", one, other)
     yield from window_facts(old.windows, new.windows, "windows:")
     yield from shadow_facts([*old.shadow], [*new.shadow])
     costs = any("cost" in table for side in (old, new) for table in (side.run, side.conversation))

@@ -28,6 +28,7 @@ from guard.core import ports as p
 from guard.core.model import Approval, Content, Outcome, Session, ToolCall
 from guard.core.pipeline import guard_turn, settle_calls
 from guard.core.rules import Check, Tool
+from guard.core.untrusted import opened
 from guard.core.values import Json, JsonObject, encode
 from guard.errors import ApprovalError
 from guard.policy import Loaded
@@ -76,8 +77,10 @@ class Happened:
 
     @property
     def content(self) -> Content:
-        """What the model sees."""
-        return self.outcome.content
+        """What the model sees, without the marks around what others wrote."""
+        inside = opened(self.outcome.content)
+        shown = self.outcome.content if inside is None else inside[0]
+        return shown[0] if len(shown) == 1 and isinstance(shown[0], str) else shown
 
     @cached_property
     def decided(self) -> JsonObject:
@@ -228,7 +231,8 @@ class _Stage:
         self.calls += len(calls)
         self.hands.script.current = step.proposals
         opening = p.OpenTurn(ref=chat.ref, digest=digest_of(calls), calls=calls, usage=step.usage)
-        return SyncRun(self.hands).run(guard_turn(opening, replace(chat.context(), watch=self.watch))).outcomes
+        run = SyncRun(self.hands).run
+        return run(guard_turn(opening, replace(run(chat.measured()), watch=self.watch))).outcomes
 
     def _settled(self, chat: Conversation, proposal: Proposal, outcome: Outcome) -> Outcome:
         """What comes of a held call once the person whom the case names has voted."""
@@ -237,7 +241,8 @@ class _Stage:
         self._vote(proposal.vote, outcome.approval)
         rows = [row for row in self.guard.store.rows(chat.ref) if row.approval == outcome.approval and row.status == "held"]
         for row in rows[:1]:
-            outcome = SyncRun(self.hands).run(settle_calls([row], chat.context())).outcomes[0]
+            run = SyncRun(self.hands).run
+            outcome = run(settle_calls([row], run(chat.measured()))).outcomes[0]
         return outcome
 
     def _vote(self, vote: Vote, approval: str) -> None:

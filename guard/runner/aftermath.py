@@ -33,7 +33,8 @@ def settling(chat: Chat, history: Sequence[JsonObject] = ()) -> p.Flow[list[Json
     waiting = [row for row in rows if row.status in _OPEN]
     ready = {row.key: row.outcome for row in rows if row.status not in _OPEN and row.outcome is not None}
     if waiting:
-        walked = yield from settle_calls(waiting, chat.context())
+        context = yield from chat.measured()
+        walked = yield from settle_calls(waiting, context)
         ready |= {row.key: outcome for row, outcome in zip(waiting, walked.outcomes, strict=True) if outcome.status != "held"}
     yield from offering(chat)
     gone = yield from p.ask(Consult(question=lambda store: _gone(chat, store, history)))

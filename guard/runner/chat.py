@@ -19,14 +19,18 @@ from guard.core import ports as p
 from guard.core.answer import refused
 from guard.core.audit import said
 from guard.core.board import Context
+from guard.core.budget import USED_UP, spent_by
 from guard.core.model import Approval, CallKey, ConversationRef, Outcome, Refusal, Session, ToolCall, Usage
 from guard.core.pipeline import Walked, guard_turn
 from guard.core.reasons import Reason
+from guard.core.telling import told
 from guard.core.values import JsonObject, canonical, digest
+from guard.core.views import Room
 from guard.errors import ConversationError, GuardError, StoreError
 from guard.runner.compensation import offering
 from guard.runner.hands import Consult
 from guard.runner.report import idle
+from guard.runner.trim import trimmed
 from guard.runner.turn import Turn
 from guard.wires import Reply, Wire
 
@@ -76,7 +80,7 @@ class Chat:
         """Schemas for the model, in the wire's form: what this session may call, without the fields that the session owns."""
         now = self.in_force
         names = sorted(now.visible(self._session) & self._offered(now))
-        return self.wire.tools([now.policy.tools[name] for name in names], now.names(self.wire))
+        return self.wire.tools([told(now.policy.tools[name]) for name in names], now.names(self.wire))
 
     def proposed(self, read: Reply) -> tuple[ToolCall, ...]:
         """The calls of a reply by the policy's names of their tools."""
@@ -86,6 +90,22 @@ class Chat:
     def dump(self, messages: Sequence[object]) -> list[JsonObject]:
         """The messages as plain JSON, SDK objects included."""
         return self.wire.dump(messages)
+
+    def trim(self, messages: Sequence[object], budget: int | None = None, *, max_bytes: int | None = None) -> list[JsonObject]:
+        """A copy of the history, as plain JSON, that is at most `budget` tokens or `max_bytes` bytes long, where results can make it so.
+
+        Large old results go first, with a note in their place; what grounds and open approvals need stays, and so does every message. Results
+        that the model has not seen yet are cut last, by their structure. Raises WireError for what is no history, GuardError without a bound.
+        """
+        if budget is None and max_bytes is None:
+            raise GuardError("trim needs a budget: chat.trim(messages, 20_000) in tokens, or max_bytes=")
+        for given in (budget, max_bytes):
+            if given is not None and (type(given) is not int or given < 0):
+                raise GuardError("a budget is a whole number from 0 up")
+        room = Room(bytes=max_bytes, tokens=budget)
+        now = self.in_force
+        own = now.names(self.wire).tool
+        return trimmed(self.wire, messages, now.policy.tools.values(), room, self.guard.count_tokens, own)
 
     def _offered(self, now: InForce) -> frozenset[str]:
         names = frozenset(now.policy.tools)
@@ -104,7 +124,19 @@ class Chat:
             visible=frozenset(map(names.show, visible)) if wired and names.shown else visible,
             redactor=guard.redactor,
             now=guard.store.now(),
+            count=guard.count_tokens,
         )
+
+    def measured(self, *, wired: bool = True) -> p.Flow[Context]:
+        """The same, with what the results of earlier turns came to, where the policy bounds those of a conversation."""
+        context = self.context(wired=wired)
+        if context.policy.limits.conversation_room == Room():
+            return context
+        try:
+            spent = yield from p.ask(Consult(question=lambda store: spent_by(store.rows(self.ref), context.count)))
+        except StoreError:
+            spent = USED_UP
+        return replace(context, spent=spent)
 
     def _narrow(
         self, roles: Sequence[str] | None, tools: Sequence[str] | None, name: str | None
@@ -170,7 +202,8 @@ class Chat:
 
     def _walk(self, opening: p.OpenTurn, read: Reply) -> p.Flow[Walked]:
         try:
-            return (yield from guard_turn(opening, self.context(), truncated=read.truncated, most=self.wire.most_calls))
+            context = yield from self.measured()
+            return (yield from guard_turn(opening, context, truncated=read.truncated, most=self.wire.most_calls))
         except ConversationError:
             return not_yours(opening, self.guard.redactor)
 
@@ -189,7 +222,8 @@ class Chat:
         """One call without a wire."""
         opening = p.OpenTurn(ref=self.ref, digest=digest_of((call,)), calls=(call,), usage=FREE, key=key or "")
         try:
-            walked = yield from guard_turn(opening, self.context(wired=False))
+            context = yield from self.measured(wired=False)
+            walked = yield from guard_turn(opening, context)
         except ConversationError:
             walked = not_yours(opening, self.guard.redactor)
         return walked.outcomes[0]

@@ -35,7 +35,8 @@ def resuming(chat: Chat, messages: Sequence[object]) -> p.Flow[list[JsonObject]]
         yield from p.ask(p.Record(rows=rows, events=tuple(_unseen(chat, key, call) for key, call in never)))
     started = yield from p.ask(Consult(question=lambda store: [row for row in branch(chat, store) if row.status == "started"]))
     if started:
-        yield from settle_calls(started, chat.context())
+        context = yield from chat.measured()
+        yield from settle_calls(started, context)
     history, _ = yield from p.ask(Consult(question=lambda store: _closing(chat, store, messages)))
     history += yield from settling(chat, history)
     return history

@@ -16,6 +16,7 @@ from functools import cached_property, partial
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
+from guard.core.budget import approximate
 from guard.core.model import ConversationRef, Outcome, Session, ToolCall
 from guard.core.ports import Policy, Redactor, Store
 from guard.core.values import keyed
@@ -66,6 +67,7 @@ class GuardBase:
         patience: float | None = None,
         probes: Mapping[str, Callable[..., Any]] | None = None,
         origin: Origin | None = None,
+        count_tokens: Callable[[str], int] = approximate,
     ) -> None:
         waiting = sorted(name for name, tool in tools.items() if tool.is_async)
         if waiting and not self._awaits:
@@ -73,7 +75,7 @@ class GuardBase:
         asking = sorted(name for name, probe in (probes or {}).items() if inspect.iscoroutinefunction(probe))
         if asking and not self._awaits:
             raise GuardError(f"{', '.join(asking)}: async probes need AsyncGuard")
-        self.store = store
+        self.store, self.count_tokens = store, count_tokens
         self.redactor = replace(redactor, tag=partial(keyed, store.secret))
         hands = Hands(store=store, tools=tools, redactor=self.redactor, patience=patience, probes=probes or {})
         origin = origin or Origin()

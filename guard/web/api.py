@@ -20,6 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from guard.core.model import Image, Outcome, Session
+from guard.core.telling import told
 from guard.core.values import JsonObject, encode
 from guard.errors import ConversationError, GuardError
 from guard.web import bodies
@@ -122,7 +123,7 @@ async def tools(api: Api, body: JsonObject, token: Token) -> JsonObject:
         raise RequestError(f"wire must be {' or '.join(_WIRES)}")
     now = api.guard.in_force
     names = now.visible(session)
-    return {"tools": wire_named(wire).tools([tool for name, tool in now.policy.tools.items() if name in names])}
+    return {"tools": wire_named(wire).tools([told(tool) for name, tool in now.policy.tools.items() if name in names])}
 
 
 async def said(api: Api, body: JsonObject, token: Token) -> JsonObject:

@@ -1,0 +1,180 @@
+"""Serving: `guard mcp` at work: the policy, the store and the pins behind the proxy, and one server for each session of a client.
+
+Ends with the client, the server or a signal, whichever comes first, and leaves no process behind. Used by `mcp`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import secrets
+import signal
+import sys
+import warnings
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from guard.cli.places import UsageError
+from guard.cli.show import spell
+from guard.compose import AsyncGuard, PolicyWarning
+from guard.core.model import Session
+from guard.errors import GuardError, PolicyError
+from guard.integrations.mcp.desk import Desk
+from guard.integrations.mcp.lines import Child, own_lines, start
+from guard.integrations.mcp.listing import missing
+from guard.integrations.mcp.peer import Channel
+from guard.integrations.mcp.relay import Relay
+from guard.policy import load_policy
+from guard.policy.pins import Pin, read_pins
+from guard.policy.problems import Problems, squash
+from guard.policy.source import PINS, File
+from guard.redactors import REDACTOR
+from guard.tools import RegisteredTool
+
+_LAST_LOOK = 0.5  # seconds for the exit code of a server whose output has ended
+
+
+def say(text: str) -> None:
+    """A line for the person who looks after the proxy."""
+    print("\n".join(f"guard: {spell(line)}" for line in text.splitlines()), file=sys.stderr, flush=True)
+
+
+def serve(arguments: argparse.Namespace, session: Session | None) -> int:
+    """Serve until it is over, and give the exit code. Raises UsageError, GuardError."""
+    log, shown = logging.getLogger("guard"), logging.StreamHandler(sys.stderr)
+    shown.setFormatter(logging.Formatter("guard: %(message)s"))
+    log.addHandler(shown)  # what a tool raised, and why a changed policy was not taken
+    desk = desk_of(arguments)
+    try:
+        return asyncio.run(_until_told(arguments, desk, session))
+    finally:
+        desk.close()
+        log.removeHandler(shown)
+
+
+async def _until_told(arguments: argparse.Namespace, desk: Desk, session: Session | None) -> int:
+    """Serve; at SIGTERM or Ctrl-C everything is closed first."""
+    loop = asyncio.get_running_loop()
+    told: list[int] = []
+    job = asyncio.ensure_future(_web(arguments, desk, session) if arguments.http else _pipes(arguments, desk, session))
+
+    def stop(number: int) -> None:
+        told.append(number)
+        job.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop, number)
+    try:
+        return await job
+    except asyncio.CancelledError:
+        say("stopped")
+        return 128 + told[0] if told else 1
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+
+
+# -- what stands behind the proxy --------------------------------------------------------------------------------------
+
+
+def desk_of(arguments: argparse.Namespace) -> Desk:
+    """The policy folder, its store and its pins, as the proxy needs them. Nothing is opened yet."""
+    folder = Path(arguments.policy).absolute()
+    store = arguments.store or f"sqlite:///{folder.parent / 'guard.db'}"
+    return Desk(
+        server=arguments.server,
+        make=lambda tools: make_guard(str(folder), store, arguments.server, tools),
+        pins=lambda: server_pins(folder, arguments.server),
+        hide=REDACTOR.detect,
+        say=say,
+        console=arguments.console,
+        seconds=arguments.timeout,
+    )
+
+
+def make_guard(folder: str, store: str, server: str, tools: Sequence[RegisteredTool]) -> AsyncGuard:
+    """The guard for a server's tools. A tool of the policy that the server does not offer stands there and cannot be called."""
+    every = [*tools, *absent(folder, server, tools)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PolicyWarning)
+        guard = AsyncGuard.load(folder, tools=every, store=store, watch=True)
+    for warning in caught:
+        say(str(warning.message))
+    return guard
+
+
+def absent(folder: str, server: str, tools: Sequence[RegisteredTool]) -> list[RegisteredTool]:
+    """Stand-ins for the tools of the policy that are not among these."""
+    there = {squash(tool.name) for tool in tools}
+    gone = [name for name in load_policy(folder).policy.tools if squash(name) not in there]
+    for name in gone:
+        say(f"{name}: the policy names it, and the server {server} offers no such tool")
+    return [missing(name, server) for name in gone]
+
+
+def server_pins(folder: Path, server: str) -> Mapping[str, Pin] | None:
+    """The reviewed definitions of this server; None where there are none of any server. Raises PolicyError for a broken file."""
+    try:
+        data = (folder / PINS).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise GuardError(f"{PINS} cannot be read: {error.strerror}") from None
+    problems = Problems()
+    pinned = read_pins((File(PINS, data),), problems) or {}
+    if problems.errors:
+        raise PolicyError(problems.errors)
+    servers = {name: pins for name, pins in pinned.items() if name}
+    return servers.get(server, {}) if servers else None
+
+
+# -- the server --------------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def connected(arguments: argparse.Namespace) -> AsyncIterator[Channel]:
+    """A connection to the server, for one session."""
+    if arguments.url:
+        from guard.integrations.mcp.web import connect  # noqa: PLC0415 - needs the extra
+
+        token = os.environ.get(arguments.token_env) if arguments.token_env else None
+        if arguments.token_env and token is None:
+            raise UsageError(f"--token-env {spell(arguments.token_env)}: there is no such variable in the environment")
+        async with connect(arguments.url, token, arguments.timeout) as channel:
+            yield channel
+        return
+    child = await start(arguments.command, {name: value for name, value in os.environ.items() if not name.startswith("GUARD_")})
+    try:
+        yield child
+    finally:
+        await asyncio.shield(child.close())
+
+
+async def _pipes(arguments: argparse.Namespace, desk: Desk, session: Session | None) -> int:
+    if session is None:
+        raise UsageError("nobody is signed in")
+    async with connected(arguments) as server:
+        client = await own_lines()
+        relay = Relay(client, server, desk, session, arguments.conversation or f"mcp-{secrets.token_hex(8)}")
+        left = await relay.run()
+        if not left:
+            say(f"the server {arguments.server} ended{await _code(server)}; its session is over")
+        await client.close()
+    return 0 if left else 1
+
+
+async def _code(server: Channel) -> str:
+    code = await server.code(_LAST_LOOK) if isinstance(server, Child) else None
+    return "" if code is None else f" with exit code {code}"
+
+
+async def _web(arguments: argparse.Namespace, desk: Desk, session: Session | None) -> int:
+    from guard.cli.mcp_web import serve_web  # noqa: PLC0415 - needs the extra
+
+    def relay(client: Channel, server: Channel, who: Session) -> Relay:
+        return Relay(client, server, desk, who, f"mcp-{secrets.token_hex(8)}")  # a client of its own each time
+
+    return await serve_web(arguments, session, say, lambda: connected(arguments), relay)
