@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from guard.core.values import JsonObject
 from guard.errors import GuardError, PolicyError, Problem
-from guard.redactors import REDACTOR
+from guard.redactors import REDACTOR, Detector, made
 from guard.runner import guard as runner
 from guard.runner.behind import without
 from guard.runner.counting import counting
@@ -83,6 +83,7 @@ class Options(TypedDict, total=False):
     rules: Any
     signal: Any
     count_tokens: Callable[[str], int] | str
+    detectors: Sequence[Detector]
 
 
 class Guard(runner.Guard):
@@ -100,7 +101,7 @@ class Guard(runner.Guard):
         - `checks`: named checks that the policy may use.
         - `probes`: for tools with `effect: probe` what became of the act with a key: None or False (nothing), True or its result.
         - `patience`: how many seconds a check or a loader of facts may take before the call is refused; without it they run inline.
-        - `clock`: the store's clock, for tests.
+        - `clock`: the store's clock, for tests. `detectors`: further rows of the table of `guard.redactors`, which only hide more.
         - `watch`: True, or seconds between two looks at the folder: a changed policy is loaded by itself until `close()`.
         - `stale_after`: seconds after which a policy that was not found to be the right one any more refuses every call.
         - `count_tokens`: a function of a text, or the name of a tiktoken encoding (extra `tokens`); else they are estimated.
@@ -139,6 +140,7 @@ def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits
         probes=probes,
         rules=None if origin is None else _database(origin),
         awaits=awaits,
+        detectors=tuple(options.get("detectors") or ()),
     )
     reading = plan.read(ask=True)
     built = plan.build(reading)
@@ -151,7 +153,7 @@ def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits
         "policy": built.policy,
         "store": open_store(store, clock=options.get("clock")),
         "tools": built.tools,
-        "redactor": REDACTOR,
+        "redactor": built.redactor,
         "patience": patience,
         "probes": probes,
         "origin": kept,
@@ -199,6 +201,7 @@ class Plan:
     awaits: bool = False
     verify: Sequence[Verify] | None = None
     rows: tuple[Any, Sequence[Problem]] | None = None  # what the database said last
+    detectors: tuple[Detector, ...] = ()
 
     def read(self, *, ask: bool) -> Reading:
         """Everything that the policy is made of, as it is now. Raises PolicyError where the database cannot be asked."""
@@ -225,14 +228,15 @@ class Plan:
         from guard.policy.load import load_reading  # noqa: PLC0415 - as above
 
         loaded = load_reading(reading, declared(self.tools), checks=self.checks, probes=self.probes)
-        problems = self._misfits(loaded.names)
+        hiding, trouble = made(loaded.policy.redaction, self.detectors)
+        problems = self._misfits(loaded.names) + [Problem(file=self.folders[-1], message=f"redact: {why}") for why in trouble]
         for verify in (VERIFY if self.verify is None else self.verify) if not problems else ():
             problems += verify(loaded, reading.cases)
         problems += _wider_cases(loaded, reading) if not problems else ()
         if problems:
             raise PolicyError(problems, loaded.warnings)
-        tools = {name: self.tools[registered] for name, registered in loaded.names.items()}
-        return Built(policy=loaded.policy, tools={**tools, **_endpoints(loaded)}, warnings=loaded.warnings)
+        tools = {**{name: self.tools[one] for name, one in loaded.names.items()}, **_endpoints(loaded)}
+        return Built(policy=loaded.policy, tools=tools, warnings=loaded.warnings, redactor=hiding)
 
     def _misfits(self, names: Mapping[str, str]) -> list[Problem]:
         lost = [name for name, registered in names.items() if registered not in self.tools]

@@ -24,6 +24,8 @@ TESTS = sorted(path for path in (ROOT / "tests").glob("test_*.py"))
 
 LANGUAGE = (
     "values",
+    "dialect",
+    "redaction",
     "paths",
     "keytree",
     "fields",
@@ -60,6 +62,8 @@ HELPERS = (
 ROOMS = ("parse", "bind", "validate", "ground", "authorize", "limit", "approve", "redact")  # never each other
 BOUNDARY = (
     "core.values",
+    "core.dialect",  # policies and redactors hold patterns that both must judge alike
+    "core.redaction",  # a policy may not take the name of a kind that is always hidden
     "core.paths",
     "core.keytree",
     "core.fields",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from guard.cli.places import existing_store, person, policy_folder
 from guard.core.model import Approval, Session
 from guard.errors import ApprovalError
-from guard.redactors import REDACTOR
+from guard.redactors import redactor
 from guard.runner import Approvals
 from guard.runner.doubts import Doubts
 from guard.runner.guard import Guard
@@ -69,5 +69,5 @@ def desk(arguments: argparse.Namespace) -> Iterator[Desk]:
     policy = policy_folder(arguments.policy, arguments.layer).policy
     with existing_store(arguments.store) as store:
         me = person(policy, arguments.policy)
-        guard = Guard(policy=policy, store=store, tools={}, redactor=REDACTOR)
+        guard = Guard(policy=policy, store=store, tools={}, redactor=redactor(policy.redaction))
         yield Desk(guard.approvals, guard.unknown, me)

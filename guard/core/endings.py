@@ -12,6 +12,7 @@ from guard.core import answer, audit
 from guard.core.board import Board, Context, at, followers, row_of
 from guard.core.budget import fit, fit_all, left
 from guard.core.cutting import shortened
+from guard.core.hiding import echoing
 from guard.core.model import Allow, CallKey, Content, Outcome, Refusal, ValidCall
 from guard.core.ports import CallRow, Event, Executed, Redactor, Vaulted
 from guard.core.reasons import Reason
@@ -92,6 +93,7 @@ def _outcome(
     context: Context, allow: Allow, ran: Executed, key: CallKey, sealer: Sealer
 ) -> tuple[Outcome, tuple[str, ...], tuple[str, ...]]:
     valid = allow.call.valid
+    context = replace(context, redactor=echoing(context.redactor, valid.arguments))
     spent = allow.approval.id if allow.approval else None
     redactor = veiled(context.redactor, valid.revealed)
     if not ran.started:

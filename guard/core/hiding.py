@@ -1,20 +1,29 @@
 """Hiding: the walk that passes every text of a value through a detector. Used by redact for results and by audit for arguments; pure.
 
-Works on decoded leaves at every depth, keys included; returns the same object where nothing was hidden, and never changes its input. The
-serialised text is only looked at to learn that there is surely nothing to hide. What a policy's own rule put in a value's place stays as it is.
+Works on decoded leaves at every depth, keys included; returns the same object where nothing was hidden, and never changes its input. The serialised
+text is only looked at to learn that there is surely nothing to hide; else all texts are looked at together, and only those in which something may be
+found are passed to the detectors one by one. What a policy's own rule put in a value's place stays as it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 from guard.core.cutting import tailed
 from guard.core.handles import Token
 from guard.core.ports import Redactor
+from guard.core.redaction import MASKS
 from guard.core.values import Json, JsonObject, encode
 
 _MAX_LEAF = 250_000  # characters of one text inside a record; what is longer is cut before it is looked at
 _MARGIN = 16_384  # characters beyond a cut that detectors still see: no secret is longer, so none is missed for being cut in two
+_MOST = 32_000_000  # characters of all texts of one value: more is withheld
+_LEAST = 6  # characters of a secret that is looked for in the answer to the call that held it
+_DIGITS = frozenset({"card", "iban", "ssn", "id", "ip", "mac", "phone"})
+_SHORT = 1_000_000  # a number below it is no phone number, card or id, unless its key says so
 
 
 def shown_text(value: Json, redactor: Redactor, kinds: set[str]) -> str:
@@ -27,32 +36,191 @@ def shown_value(value: Json, redactor: Redactor, kinds: set[str]) -> tuple[str, 
     text = encode(value)
     if redactor.quiet(text):
         return text, value
-    hidden = hide(value, redactor, kinds)
+    hidden = _hide(value, redactor, kinds, None)
     return text if hidden is value else encode(hidden), hidden
 
 
 def hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None = None) -> Json:
-    """`value` with every string leaf and key passed through the detectors; the same object where nothing was hidden."""
+    """`value` with every string leaf and key passed through the detectors; the same object where nothing was hidden.
+
+    Raises ValueError for more text than can be looked at: then nothing may be shown.
+    """
+    if type(value) is Token:
+        return value
+    if type(value) is str:
+        return _text(value, redactor, kinds, key)
+    if key is None and redactor.quiet(encode(value)):
+        return value
+    return _hide(value, redactor, kinds, key)
+
+
+def _hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None) -> Json:
+    """The same where a look at the whole JSON text does not tell."""
+    if type(value) is str:
+        return _text(value, redactor, kinds, key)
+    telling = key is not None and redactor.tells(key)
+    texts, closer = _texts(value, redactor)
+    size = sum(map(len, texts))
+    if size > _MOST:
+        raise ValueError(f"a result holds {size} characters of text, more than can be looked at")
+    loud = redactor.sift(texts) if texts else ()
+    if size > _MAX_LEAF:
+        loud = {*loud, *(text for text in texts if len(text) > _MAX_LEAF)}
+    if loud or ((telling or closer) and _told(value, key, redactor, told=telling)):
+        return _Walk(redactor, kinds, loud).hidden(value, key, told=telling)
+    return value
+
+
+def _texts(value: Json, redactor: Redactor) -> tuple[list[str], bool]:
+    """Every text, name and long number of a value, and whether something has to be looked at under its own key as well."""
+    texts: list[str] = []
+    names: set[str] = set()
+    closer = False
+    below: list[Any] = [[value]]
+    add = texts.append
+    while below:
+        part = below.pop()
+        if type(part) is dict:
+            if not names.issuperset(part):
+                new = [name for name in part if name not in names]
+                names.update(new)
+                closer = any(map(redactor.tells, new)) or closer
+            part = part.values()
+        for item in part:
+            kind = type(item)
+            if kind is str:
+                add(item)
+            elif kind is dict or kind is list:
+                below.append(item)
+            elif item is not None and kind is not bool and kind is not Token and _long(item):
+                add(str(item))
+                closer = closer or kind is not int
+    return texts + list(names), closer
+
+
+def _long(value: Json) -> bool:
+    """Whether a number has seven digits or more. Raises TypeError for what is not JSON."""
+    if type(value) is not int and type(value) is not Decimal and type(value) is not float:
+        raise TypeError(f"a result holds a {type(value).__name__}, which is not JSON")
+    return not -_SHORT < value < _SHORT
+
+
+def _told(value: Json, key: str | None, redactor: Redactor, *, told: bool) -> bool:
+    """Whether something is hidden because of the key that it stands under, or is a fraction that has to be looked at."""
     kind = type(value)
-    if kind is Token:
-        return value
-    if kind is str:
-        text, found = beginning(value, _MAX_LEAF, redactor, key)
-        if found:
-            kinds.update(found)
-        return text if len(value) <= _MAX_LEAF else tailed(text, len(value))
     if kind is dict:
-        return _hide_object(value, redactor, kinds, key)
+        tells = redactor.tells
+        return any(_told(item, _below(key, name), redactor, told=told or tells(name)) for name, item in value.items())
     if kind is list:
-        items = [hide(item, redactor, kinds, key) for item in value]
-        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
-    if kind is bool or value is None:
-        return value
-    if kind is int or kind is Decimal or kind is float:
-        text, found = redactor.detect(key, str(value))
+        return any(_told(item, key, redactor, told=told) for item in value)
+    if value is None or kind is bool or kind is Token or not (told or (kind in {Decimal, float} and _long(value))):
+        return False
+    return bool(redactor.detect(key, (value if kind is str else str(value))[:_MAX_LEAF])[1])
+
+
+def _below(above: str | None, name: str) -> str:
+    return name if above is None else f"{above} {name}"
+
+
+class _Walk:
+    """One walk through one value: `loud` are the texts in which something may be found."""
+
+    def __init__(self, redactor: Redactor, kinds: set[str], loud: Collection[str]) -> None:
+        self.redactor, self.kinds, self.loud = redactor, kinds, loud
+
+    def hidden(self, value: Json, key: str | None, *, told: bool) -> Json:
+        """The value with what must be hidden; the same object where that is nothing."""
+        kind = type(value)
+        if kind is str:
+            return _text(value, self.redactor, self.kinds, key) if told or value in self.loud or len(value) > _MAX_LEAF else value
+        if kind is dict:
+            return self._object(value, key, told=told)
+        if kind is list:
+            items = [self.hidden(item, key, told=told) for item in value]
+            return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+        if kind is bool or kind is Token or value is None:
+            return value
+        text = str(value)
+        if not told and kind is int and text not in self.loud:
+            return value
+        shown, found = self.redactor.detect(key, text)
+        self.kinds.update(found)
+        return shown if found else value
+
+    def _object(self, value: JsonObject, above: str | None, *, told: bool) -> JsonObject:
+        """`above` is the key that the object stands under: `{"password": {"value": …}}` is a password all the same."""
+        changed = False
+        out: JsonObject = {}
+        for name, item in value.items():
+            label = self._name(name) if name in self.loud else name
+            new = self.hidden(item, _below(above, name), told=told or self.redactor.tells(name))
+            if new is not item or label is not name:
+                changed = True
+            while label is not name and (label in out or label in value):
+                label += "_"
+            out[label] = new
+        return out if changed else value
+
+    def _name(self, name: str) -> str:
+        label, found = self.redactor.detect(None, name)
+        self.kinds.update(found)
+        return label if found else name
+
+
+def _text(value: str, redactor: Redactor, kinds: set[str], key: str | None) -> str:
+    text, found = beginning(value, _MAX_LEAF, redactor, key)
+    if found:
         kinds.update(found)
-        return text if found else value
-    raise TypeError(f"a result holds a {kind.__name__}, which is not JSON")
+    return text if len(value) <= _MAX_LEAF else tailed(text, len(value))
+
+
+def together(texts: list[str], redactor: Redactor, kinds: set[str]) -> list[str]:
+    """Pieces of one text in which everything was hidden already, and what is cut over several of them as well.
+
+    Where that is found the pieces are put together in the first. Digits are not: numbers beside each other are not one number.
+    """
+    if sum(map(bool, texts)) < 2:
+        return texts
+    joined, found = redactor.detect(None, "".join(texts)[: _MAX_LEAF + _MARGIN])
+    if not set(found) - _DIGITS:
+        return texts
+    kinds.update(found)
+    return [joined[:_MAX_LEAF], *[""] * (len(texts) - 1)]
+
+
+def echoing(redactor: Redactor, arguments: JsonObject) -> Redactor:
+    """A redactor for the answer to one call: a secret that its arguments held is one wherever it stands, whoever sends it back."""
+    secrets = sorted(_secrets(arguments, None, redactor), key=len, reverse=True)
+    if not secrets:
+        return redactor
+
+    def detect(key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
+        clear = text
+        for secret in secrets:
+            clear = clear.replace(secret, MASKS["secret"])
+        shown, found = redactor.detect(key, clear)
+        return (
+            (text, ())
+            if clear is text and not found
+            else (shown, found if clear == text else (*dict.fromkeys(("secret", *found)),))
+        )
+
+    return replace(redactor, detect=detect, quiet=_loud, sift=frozenset)
+
+
+def _loud(_text: str) -> bool:
+    return False
+
+
+def _secrets(value: Json, key: str | None, redactor: Redactor) -> set[str]:
+    """The texts of a value that are hidden whole because of their keys."""
+    if isinstance(value, dict):
+        return {text for name, item in value.items() for text in _secrets(item, _below(key, name), redactor)}
+    if isinstance(value, list):
+        return {text for item in value for text in _secrets(item, key, redactor)}
+    if isinstance(value, str) and len(value) >= _LEAST and key is not None and redactor.detect(key, value)[0] == MASKS["secret"]:
+        return {value}
+    return set()
 
 
 def beginning(text: str, most: int, redactor: Redactor, key: str | None = None) -> tuple[str, tuple[str, ...]]:
@@ -70,19 +238,3 @@ def beginning(text: str, most: int, redactor: Redactor, key: str | None = None) 
             same += 1
         shown = shown[: len(shown) - same]
     return shown[:most], found
-
-
-def _hide_object(value: JsonObject, redactor: Redactor, kinds: set[str], above: str | None) -> JsonObject:
-    """`above` is the key that the object stands under: `{"password": {"value": …}}` is a password all the same."""
-    changed = False
-    out: JsonObject = {}
-    for name, item in value.items():
-        label, found = redactor.detect(None, name)
-        kinds.update(found)
-        new = hide(item, redactor, kinds, name if above is None else f"{above} {name}")
-        if new is not item or label != name:
-            changed = True
-        while label in out and label != name:
-            label += "_"
-        out[label] = new
-    return out if changed else value

@@ -5,7 +5,7 @@ Comes after the model and commands, before the rooms; imports no room. Re-export
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -52,6 +52,7 @@ from guard.core.commands import (
     ask,
 )
 from guard.core.model import Approval, CallKey, ConversationRef, Session
+from guard.core.redaction import REDACTION, Redaction
 from guard.core.rules import CEILINGS, Ceilings, Limits, Tool
 from guard.core.values import Json, sha
 
@@ -144,6 +145,7 @@ class Policy:
     authorizer: Authorizer
     limits: Limits
     ceilings: Ceilings = CEILINGS
+    redaction: Redaction = REDACTION  # what is hidden besides what always is
     unlisted: frozenset[str] = frozenset()  # registered tools without a policy entry
     people: Mapping[str, Session] = field(default_factory=dict)  # operating-system user → who that is
     types: frozenset[str] = frozenset()  # of values that some tool hides behind handles, or is given back
@@ -152,17 +154,24 @@ class Policy:
 # -- what the host brings --------------------------------------------------------------------------------------------
 
 
+def _never(_text: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # one is like itself only: caches may ask for its hash often
 class Redactor:
     """What hides personal data and secrets. It can only hide.
 
     `detect` takes one string leaf (the key it stands under, the text) and gives the text to show and the kinds hidden. `quiet` looks at
-    serialised JSON text and says True only where `detect` could surely find nothing in any leaf or key of it. `tag` is what stands in the
-    audit for a text: a digest, keyed with the store's secret, so that a short value cannot be guessed from it.
+    serialised JSON text and says True only where `detect` could surely find nothing in any leaf or key of it. `sift` takes all texts of a value at once and gives those in which `detect` may find something under an ordinary key; `tells` says whether a key is none: whatever
+    stands under it has to be looked at. `tag` is what stands in the audit for a text: a digest, keyed with the store's secret, so that a short
+    value cannot be guessed from it.
     """
 
     detect: Callable[[str | None, str], tuple[str, tuple[str, ...]]]
-    quiet: Callable[[str], bool]
+    quiet: Callable[[str], bool] = _never
+    sift: Callable[[Sequence[str]], Collection[str]] = frozenset
+    tells: Callable[[str], bool] = bool
     tag: Callable[[str], str] = sha
     masks: frozenset[str] = frozenset()  # what `detect` puts in the place of what it hides
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from guard.core.cutting import begun, cut, parsed, size
 from guard.core.fields import Change, Fields, hidden_whole, opened
-from guard.core.hiding import beginning, shown_value
+from guard.core.hiding import beginning, shown_value, together
 from guard.core.model import Block, Content, Image
 from guard.core.ports import Executed, Redactor
 from guard.core.rules import Tool
@@ -51,6 +51,8 @@ def redact(ran: Executed, tool: Tool, redactor: Redactor, view: View | None = No
     kept = fields.of(value) if shown else None
     if _is_empty(kept):
         return _none(tool, fields, dropped=not _is_empty(value))
+    if isinstance(kept, list) and all(type(item) is str for item in kept):  # what a tool gave piece by piece
+        kept = _pieces(kept, redactor, kinds)
     told = _text(kept, tool, redactor, kinds) if isinstance(kept, str) else _json(kept, tool, redactor, kinds)
     text = told or _nothing(tool)
     pictures: list[Block] = [block for block in _pictures(ran, kept) if isinstance(block, Image) and _seen(block, view)]
@@ -69,6 +71,7 @@ def _blocks(content: Sequence[Block], tool: Tool, redactor: Redactor, view: View
             blocks += [] if _is_empty(kept) and kept != block else [_block(kept, tool, redactor, kinds)]
     if not blocks:
         return _none(tool, fields, dropped=bool(content))
+    blocks = _joined(blocks, redactor, kinds)
     alone = blocks[0] if len(content) == 1 and isinstance(content[0], Embedded) else None
     shown = str(alone) if isinstance(alone, str) else tuple(blocks)
     return Shown(content=shown, hidden=tuple(sorted(kinds)), idle=fields.idle())
@@ -100,6 +103,27 @@ def _places(value: Json) -> int:
         return _PLACE.fullmatch(value) is not None
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return sum(_places(item) for item in items)
+
+
+def _pieces(texts: list[str], redactor: Redactor, kinds: set[str]) -> list[str]:
+    """The same list, unless something is cut over several of its texts."""
+    shown = [redactor.detect(None, text)[0] for text in texts]
+    joined = together(shown, redactor, kinds)
+    return texts if joined is shown else joined
+
+
+def _joined(blocks: list[Block], redactor: Redactor, kinds: set[str]) -> list[Block]:
+    """The blocks without what is cut over several texts."""
+    before = [block for block in blocks if isinstance(block, str)]
+    texts = together(before, redactor, kinds)
+    if texts is before:
+        return blocks
+    first = next(index for index, block in enumerate(blocks) if isinstance(block, str))
+    return [
+        texts[0] if index == first else block
+        for index, block in enumerate(blocks)
+        if index == first or not isinstance(block, str)
+    ]
 
 
 def _block(block: Json, tool: Tool, redactor: Redactor, kinds: set[str]) -> str:

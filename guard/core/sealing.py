@@ -17,9 +17,10 @@ from urllib.parse import quote, quote_plus
 from guard.core.acting import Vaulted
 from guard.core.fields import HIDDEN
 from guard.core.handles import HASH, Token, handle, is_token, masked_already, normal
+from guard.core.hiding import echoing
 from guard.core.keytree import FieldRule
 from guard.core.model import ConversationRef
-from guard.core.ports import Redactor
+from guard.core.ports import Execute, Redactor
 from guard.core.values import Json, canonical, digest
 from guard.core.views import Revealed
 
@@ -123,6 +124,11 @@ def veiled(redactor: Redactor, revealed: Iterable[Revealed]) -> Redactor:
     return _veiled(redactor, found) if found else redactor
 
 
+def answering(redactor: Redactor, command: Execute) -> Redactor:
+    """The redactor for what a tool raises: neither these values nor a secret of the call's arguments is told."""
+    return veiled(echoing(redactor, command.arguments), command.revealed)
+
+
 @lru_cache(maxsize=64)
 def _veiled(redactor: Redactor, revealed: tuple[Revealed, ...]) -> Redactor:
     names = {form.casefold(): one.handle for one in revealed if one.text for form in _forms(one.text)}
@@ -136,7 +142,7 @@ def _veiled(redactor: Redactor, revealed: tuple[Revealed, ...]) -> Redactor:
         shown, kinds = redactor.detect(key, new)
         return (shown, (*kinds, "handle")) if count else (shown, kinds)
 
-    return replace(redactor, detect=detect, quiet=lambda _: False)
+    return replace(redactor, detect=detect, quiet=lambda _: False, sift=frozenset, tells=bool)
 
 
 def _forms(text: str) -> set[str]:

@@ -17,7 +17,7 @@ from guard.policy.problems import Problems, meant, nearest
 from guard.policy.source import Item
 
 KEYS: Mapping[str, tuple[str, ...]] = {
-    "file": ("tools", "limits", "ceilings", "prices", "people", "layers"),
+    "file": ("tools", "limits", "ceilings", "prices", "people", "layers", "redact"),
     "tool": (
         "kind",
         "description",
@@ -70,6 +70,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "schema",
         "units",
     ),
+    "redact": ("region", "detectors", "names"),
+    "detector": ("pattern", "words", "mask", "check"),
     "role_result": ("keep", "drop", "mask", "hash", "handle", "blocks", "show"),
     "blocks": ("text", "structured", "resources", "images"),
     "approval": ("by", "when", "expires", "show", "assurance"),
@@ -93,7 +95,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "person": ("principal", "tenant", "roles", "attributes"),
     "layers": ("closed",),
 }
-"""Every mapping with fixed keys. `schema`, `where`, `when`, `bind`, `ground`, `resource`, `prices` and `people` have free keys."""
+"""Every mapping with fixed keys. `schema`, `where`, `when`, `bind`, `ground`, `resource`, `prices`, `people` and `detectors` have free keys."""
 
 UNITS: Mapping[str, Decimal] = {
     "ms": Decimal("0.001"),

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from guard.core.model import Session
 from guard.core.ports import Authorizer, Policy
+from guard.core.redaction import Redaction
 from guard.core.rules import Ceilings, Limits, Tool
 from guard.errors import PolicyError, Problem
 from guard.policy.callers import read_people
@@ -25,6 +26,7 @@ from guard.policy.limits import limits
 from guard.policy.pins import is_told
 from guard.policy.problems import Problems
 from guard.policy.reading import Places, Reading, read_places
+from guard.policy.redaction import redaction
 from guard.policy.registered import match
 from guard.policy.result_form import warn_unused
 from guard.policy.reveals import types_of, warn_handles
@@ -184,10 +186,11 @@ def _survey(
     told = frozenset(name for name, item in entries.items() if declared is not None or is_told(item))
     around = Around(written=written, entries=entries, tools=tools, people=people, unlisted=unlisted, told=told, rows=rows)
     whole = limits(tops(documents, "limits"), tops(documents, "prices"), around.spot, problems)
+    hidden = redaction(tops(documents, "redact"), problems)
     found = ruled(around, problems)
     return Survey(
         files=(*written.files, *([rows] if rows else ())),
-        policy=None if found.judge is None else _policy(found.judge, around, (whole, bounds)),
+        policy=None if found.judge is None else _policy(found.judge, around, (whole, bounds, hidden)),
         names=MappingProxyType(names),
         errors=_sorted(problems.errors),
         warnings=_sorted(problems.warnings),
@@ -207,13 +210,14 @@ def _without(entries: Mapping[str, Item], absent: Collection[str]) -> dict[str, 
     return {name: item for name, item in entries.items() if name not in absent}
 
 
-def _policy(judge: Authorizer, around: Around, counts: tuple[Limits, Ceilings]) -> Policy:
+def _policy(judge: Authorizer, around: Around, counts: tuple[Limits, Ceilings, Redaction]) -> Policy:
     return Policy(
         version=version(around),
         tools=MappingProxyType(dict(around.tools)),
         authorizer=judge,
         limits=counts[0],
         ceilings=counts[1],
+        redaction=counts[2],
         unlisted=around.unlisted,
         people=around.people,
         types=types_of(around.tools),

@@ -1,63 +1,32 @@
-"""Redactors: ready detectors of personal data and secrets in one string of a value; one table.
+"""Redactors: ready detectors of personal data and secrets in the texts of a value; one table.
 
-`REDACTOR` is what the redact room is given. A detector only ever hides; adding one is a row in `DETECTORS` and a file beside this one. May not
-import anything but the core; sees one string and the key it stands under, never serialised JSON. After it stands `core.redact`.
+`REDACTOR` is what the redact room is given; `redactor` makes one that hides more, as a policy or the host says. A detector only ever hides; adding
+one is a row in `DETECTORS` and a file beside this one. May not import anything but the core; looks at decoded texts and the key that each stands
+under, never at serialised JSON. After it stands `core.hiding`.
 
 Each row has a gate: a necessary condition, cheap, judged on the whole text. Where the gate is false the rule cannot match.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from guard.core.ports import Redactor
+from guard.core.redaction import REDACTION, Redaction
 from guard.redactors.card import card_gate, card_spans
 from guard.redactors.email import email_gate, email_spans
-from guard.redactors.fold import folded
+from guard.redactors.find import Detector, Finder, Span
+from guard.redactors.gates import Sieve
 from guard.redactors.iban import iban_gate, iban_spans
 from guard.redactors.ip import ip_gate, ip_spans
 from guard.redactors.mac import mac_gate, mac_spans
 from guard.redactors.masks import MASKS
 from guard.redactors.national import id_gate, id_spans, ssn_gate, ssn_spans
 from guard.redactors.phone import phone_gate, phone_spans
-from guard.redactors.quiet import quiet
-from guard.redactors.secret import SECRET_KEYS, hides, secret_gate, secret_spans
-from guard.redactors.views import still
+from guard.redactors.secret import secret_gate, secret_spans
+from guard.redactors.telling import Telling
 
-__all__ = ["DETECTORS", "REDACTOR", "Detector", "Span", "detect", "quiet"]
-
-Span: TypeAlias = tuple[int, int]
-"""Where a finding stands in the text: start, end (exclusive), in characters."""
-
-_ROUNDS = 4
-_NAME = 64  # characters of the longest name of a field that is remembered
-_WHOLE = re.compile(r"([0-9]{1,40})\.0{1,40}")
-
-
-class _Names(set[str]):
-    """The last few thousand names of fields in which nothing was found."""
-
-    def put(self, name: str) -> None:
-        if len(self) >= 4096:
-            self.clear()
-        self.add(name)
-
-
-_NAMES = _Names()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Detector:
-    """One kind of thing to hide. `gate` must be true wherever `rule` finds something; `rule` gives the spans to hide."""
-
-    name: str
-    gate: Callable[[str], bool]
-    rule: Callable[[str | None, str], list[Span]]
-    replacement: str
-
+__all__ = ["DETECTORS", "REDACTOR", "Detector", "Span", "detect", "redactor"]
 
 DETECTORS: tuple[Detector, ...] = tuple(
     Detector(name=name, gate=gate, rule=rule, replacement=MASKS[name])
@@ -76,70 +45,37 @@ DETECTORS: tuple[Detector, ...] = tuple(
 """In order of rank: where two findings overlap, the longer one names the replacement, then the earlier row."""
 
 
-def detect(key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
-    """Hide what is personal or secret in `text`, which stands under `key` (None in a list or at the top).
+def redactor(redaction: Redaction = REDACTION, detectors: Sequence[Detector] = (), *, fast: bool = True) -> Redactor:
+    """What hides the kinds of the table, and what the policy and these further rows add. `fast`: with google-re2, where it is installed.
 
-    Returns the text to show and the kinds hidden, in the order of the table; the same object and `()` where nothing was found. Applying it
-    to its own answer changes nothing. Takes time linear in the text. A number under a telling key is passed as its text; the names of fields
-    are passed as texts without a key, and those that hide nothing are remembered.
+    Raises ValueError for a row that takes the name of another, or whose pattern is not of the dialect; ImportError, naming the extra, for a
+    plug-in that is not installed.
     """
-    if key is not None and SECRET_KEYS[key] and hides(key, text):
-        return MASKS["secret"], ("secret",)
-    named = key is None and len(text) <= _NAME
-    if (named and text in _NAMES) or (text.isascii() and still(text)):
-        return text, ()
-    shown, hidden = _hidden(key, text)
-    if named and not hidden and text.isidentifier():
-        _NAMES.put(text)
-    return shown, hidden
+    more = (*_added(redaction), *detectors)
+    finder = Finder((*DETECTORS, *more), own=bool(more))
+    sieve = Sieve(finder, more, fast=fast)
+    telling = Telling(tuple(word for row in more for word in row.words))
+    masks = frozenset({*MASKS.values(), *(row.replacement for row in more)})
+    return Redactor(detect=finder.detect, quiet=sieve.quiet, sift=sieve, tells=telling.__getitem__, masks=masks)
 
 
-def _hidden(key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
-    """What all rules find, again and again until they find nothing more."""
-    whole = _WHOLE.fullmatch(text)
-    if whole is not None and text != whole[1]:  # a decimal or float that is an integer: 4111111111111111.0
-        shown, kinds = _hidden(key, whole[1])
-        return (shown, kinds) if kinds else (text, ())
-    hidden: set[str] = set()
-    for _ in range(_ROUNDS):
-        found = _found(key, text)
-        if not found:
-            break
-        hidden |= {detector.name for *_, detector in found}
-        text = _replaced(text, found)
-    return text, tuple(detector.name for detector in DETECTORS if detector.name in hidden) if hidden else ()
+def made(redaction: Redaction, detectors: Sequence[Detector] = ()) -> tuple[Redactor, list[str]]:
+    """The same as `redactor`, and what keeps it from being made: then it hides what is always hidden."""
+    try:
+        return redactor(redaction, detectors), []
+    except (ValueError, ImportError) as error:
+        return REDACTOR, [str(error)]
 
 
-def _found(key: str | None, text: str) -> list[tuple[int, int, Detector]]:
-    """Every finding, with offsets into `text` itself; detectors look at a copy in which look-alike characters are plain ones."""
-    plain, origin = folded(text)
-    found: list[tuple[int, int, Detector]] = []
-    for detector in DETECTORS:
-        if detector.gate(plain):
-            for start, end in detector.rule(key, plain):
-                found.append((origin[start], origin[end - 1] + 1, detector) if origin else (start, end, detector))
-    return found
+def _added(redaction: Redaction) -> tuple[Detector, ...]:
+    if redaction == REDACTION:
+        return ()
+    from guard.redactors.added import added  # noqa: PLC0415 - only where a policy asks for more
+
+    return added(redaction)
 
 
-def _replaced(text: str, found: list[tuple[int, int, Detector]]) -> str:
-    """The text with each group of overlapping findings replaced once, by the name of its longest."""
-    found.sort(key=lambda item: (item[0], -item[1]))
-    pieces: list[str] = []
-    done = index = 0
-    while index < len(found):
-        start, end, best = found[index]
-        longest = end - start
-        index += 1
-        while index < len(found) and found[index][0] < end:
-            length = found[index][1] - found[index][0]
-            if length > longest:
-                best, longest = found[index][2], length
-            end = max(end, found[index][1])
-            index += 1
-        pieces += (text[done:start], best.replacement)
-        done = end
-    return "".join([*pieces, text[done:]])
-
-
-REDACTOR = Redactor(detect=detect, quiet=quiet, masks=frozenset(MASKS.values()))
+REDACTOR = redactor()
 """All detectors of the table: what the redact room and the audit are given."""
+
+detect = REDACTOR.detect

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 
+from guard.redactors.edges import wordy
 from guard.redactors.keys import words_of
 from guard.redactors.views import twelve_digits
 
 _RUN = re.compile(r"[0-9]+(?:[ -][0-9]+)*")
+_GROUP = re.compile("[0-9]+")
+_FRACTION = re.compile(r"[0-9]{12}\.0")
 _ID_WORDS = frozenset(
     {"id", "ids", "order", "orders", "tracking", "sku", "uuid", "guid", "serial", "isbn", "ean", "upc", "barcode", "hash"}
 )
@@ -31,6 +34,7 @@ ISSUERS: tuple[tuple[str, int, int, frozenset[int]], ...] = (
     ("discover", 644, 659, frozenset(range(16, 20))),
     ("unionpay", 62, 62, frozenset(range(16, 20))),
     ("jcb", 3528, 3589, frozenset(range(16, 20))),
+    ("jcb", 35, 35, frozenset({16})),  # issued and test numbers outside the registered range
     ("jcb", 1800, 1800, frozenset({15})),
     ("jcb", 2131, 2131, frozenset({15})),
     ("maestro", 50, 50, frozenset(range(12, 20))),
@@ -55,9 +59,14 @@ def card_spans(key: str | None, text: str) -> list[tuple[int, int]]:
     ]
 
 
+def cards_in_json(text: str) -> bool:
+    """Whether a card may stand in the JSON text of a value without escapes: there as in the leaf, but that a fraction of zeros is none."""
+    return _FRACTION.search(text) is not None or bool(card_spans(None, text))
+
+
 def _in_run(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Cards inside one run of digit groups: windows of whole groups, from left to right, the longest first."""
-    groups = [(start + match.start(), start + match.end()) for match in re.finditer(r"[0-9]+", text[start:end])]
+    groups = [(start + match.start(), start + match.end()) for match in _GROUP.finditer(text[start:end])]
     found: list[tuple[int, int]] = []
     index = 0
     while index < len(groups):
@@ -88,13 +97,9 @@ def _printed(text: str, groups: list[tuple[int, int]]) -> bool:
 def _alone(text: str, start: int, end: int) -> bool:
     """Whether nothing beside the number makes it part of something longer."""
     before, after = text[max(0, start - 2) : start], text[end : end + 2]
-    if before and (_wordy(before[-1]) or (before[-1] in ".-+" and len(before) == 2 and _wordy(before[0]))):
+    if before and (wordy(before[-1]) or (before[-1] in ".-+" and len(before) == 2 and wordy(before[0]))):
         return False
-    return not after or not (_wordy(after[0]) or (after[0] in ".-+" and len(after) == 2 and _wordy(after[1])))
-
-
-def _wordy(char: str) -> bool:
-    return char == "_" or (char.isascii() and char.isalnum())
+    return not after or not (wordy(after[0]) or (after[0] in ".-+" and len(after) == 2 and wordy(after[1])))
 
 
 def _issued(digits: str) -> bool:

@@ -13,7 +13,8 @@ _LOCAL = re.compile(r"[A-Za-z0-9.!#$%'*+^_`{|}~-]{1,64}")  # read backwards, on 
 _WORDS = re.compile(r"[\w.+-]{1,64}")
 _QUOTED = re.compile(r'"[^"\n]{1,62}"')
 _DOMAIN = re.compile(
-    r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.){1,10}(?:xn--[A-Za-z0-9-]{2,59}|[A-Za-z]{2,63})(?![A-Za-z0-9_])"
+    r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.){1,10}(?:xn--[A-Za-z0-9-]{2,59}|[A-Za-z]{2,63})\b",
+    re.ASCII,
 )
 _ANY_DOMAIN = re.compile(r"(?:[\w-]{1,63}\.){1,10}[^\W\d_]{2,63}")
 _ADDRESS = re.compile(r"\[(?:IPv6:)?[0-9A-Fa-f:.]{3,45}\]")

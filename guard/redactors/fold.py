@@ -24,6 +24,11 @@ _PLAIN: dict[int, str] = {
 _ANY = re.compile(f"{_GONE.pattern[:-1]}{re.escape(''.join(map(chr, _PLAIN)))}]")
 
 
+def foldable(text: str) -> bool:
+    """Whether a character stands there that folding changes."""
+    return _ANY.search(text) is not None
+
+
 def plain(text: str) -> str:
     """The folded text alone."""
     if text.isascii() or _ANY.search(text) is None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from string import ascii_letters, digits
 
-_HEAD = re.compile(r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))[A-Za-z]{2}[0-9]{2}(?=[ -]?[A-Za-z0-9])")
+from guard.redactors.edges import opens
+
+_HEAD = re.compile("[A-Za-z]{2}[0-9]{2}")
 _GROUPS = re.compile(r"[A-Za-z0-9]+")
 
 LENGTHS: dict[str, int] = {
@@ -57,8 +59,13 @@ def iban_gate(text: str) -> bool:
 
 def iban_spans(_key: str | None, text: str) -> list[tuple[int, int]]:
     """The spans of all account numbers."""
-    found = ((match.start(), _end(text, match.start())) for match in _HEAD.finditer(text))
+    heads = (match.start() for match in _HEAD.finditer(text))
+    found = ((start, _end(text, start)) for start in heads if _opens(text, start))
     return [(start, end) for start, end in found if end is not None and _right(text[start:end])]
+
+
+def _opens(text: str, start: int) -> bool:
+    return opens(text, start) or text[start - 1] == "_"
 
 
 def _end(text: str, start: int) -> int | None:

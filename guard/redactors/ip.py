@@ -9,18 +9,19 @@ from __future__ import annotations
 import ipaddress
 import re
 
+from guard.redactors.edges import closes, escaped, matches, opens, wordy
 from guard.redactors.keys import words_of
 from guard.redactors.views import grid
 
-_OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-_V4 = re.compile(
-    rf"(?:(?<![A-Za-z0-9_.])(?<![A-Za-z][/-])|(?<=\\[nrt])){_OCTET}(?:\.{_OCTET}){{3}}(?:/(?:3[0-2]|[12]?[0-9])(?![0-9/]))?"
-    r"(?![A-Za-z0-9_]|\.[A-Za-z0-9]|-[A-Za-z])"
-)
+_V4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:/[0-9]{1,2})?")
 _COLONS = re.compile(r"[0-9A-Fa-f:.]{3,}")
-_REST = re.compile(r"(?:%[A-Za-z0-9._~-]{0,31}[A-Za-z0-9])?(?:/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])(?![0-9]))?")
+_ZONE = re.compile(r"%[A-Za-z0-9._~-]{0,31}[A-Za-z0-9]")
+_LENGTH = re.compile(r"/([0-9]{1,3})")
 _NAMES = "versions?|ver|v|releases?|build|firmware|revision|rev|sections?|sec|chapter|clause|article|paragraph|para|oid|step|figure|fig|table"
-_NUMBERED = re.compile(rf"(?:(?<![A-Za-z])(?:{_NAMES})|§)(?:[ _-]?(?:no|nr|number|is))?[\"'.:= #>~^(-]{{0,4}}\Z", re.IGNORECASE)
+_NUMBERED = re.compile(
+    rf"(?:(?s:.{{0,24}}[^A-Za-z])?(?i:{_NAMES})|(?s:.{{0,24}})§)(?i:[ _-]?(?:no|nr|number|is))?[\"'.:= #>~^(-]{{0,4}}"
+)
+"""Of what stands before an address, all of it: a word that makes it a number of something."""
 _KEPT = frozenset(
     {"version", "versions", "ver", "release", "build", "firmware", "revision", "section", "chapter", "clause", "oid"}
 )
@@ -37,9 +38,28 @@ def ip_spans(key: str | None, text: str) -> list[tuple[int, int]]:
     found = [span for run in _COLONS.finditer(text) if ":" in run.group() for span in _long(text, run)] if ":" in text else []
     if key is not None and words_of(key) & _KEPT:
         return found
-    return found + [
-        match.span() for match in _V4.finditer(text) if _NUMBERED.search(text[max(0, match.start() - 24) : match.start()]) is None
-    ]
+    return found + [(match.start(), _short(match)) for match in matches(_V4, text, lambda match: _short(match) > 0)]
+
+
+def _short(match: re.Match[str]) -> int:
+    """Where an address of four octets that stands alone ends, with the length of its network; 0 where it is none."""
+    text, start, end = match.string, match.start(), match.end()
+    octets, slash, length = match.group().partition("/")
+    if slash and (int(length) > 32 or (length != "0" and length[0] == "0") or text[end : end + 1] in {*"0123456789", "/"}):
+        end -= len(length) + 1
+    if not all(part == str(int(part)) and int(part) < 256 for part in octets.split(".")) or not _alone(text, start, end):
+        return 0
+    return end if _NUMBERED.fullmatch(text, max(0, start - 24), start) is None else 0
+
+
+def _alone(text: str, start: int, end: int) -> bool:
+    """Whether it is no part of a name, a version or a longer row of numbers."""
+    if not opens(text, start, ".") or not closes(text, end, "."):
+        return False
+    before, after = text[max(0, start - 2) : start], text[end : end + 2]
+    if len(after) == 2 and after[0] == "-" and after[1].isascii() and after[1].isalpha():
+        return False
+    return not (len(before) == 2 and before[1] in "/-" and before[0].isascii() and before[0].isalpha())
 
 
 def _long(text: str, run: re.Match[str]) -> list[tuple[int, int]]:
@@ -47,9 +67,9 @@ def _long(text: str, run: re.Match[str]) -> list[tuple[int, int]]:
     start, end = run.span()
     while end > start and text[end - 1] in ".:" and text[end - 2 : end] != "::":
         end -= 1
-    if end - start > 64 or _wordy(text[end : end + 1]) or (text[end - 1] == "." and end < run.end()):
+    if end - start > 64 or wordy(text[end : end + 1]) or (text[end - 1] == "." and end < run.end()):
         return []
-    if start and _wordy(text[start - 1]) and text[start - 2 : start] not in {"\\n", "\\r", "\\t"}:
+    if start and wordy(text[start - 1]) and not escaped(text, start):
         start = text.index(":", start, run.end()) + 1
     elif text[start] == ":" and text[start : start + 2] != "::":
         start += 1
@@ -57,9 +77,17 @@ def _long(text: str, run: re.Match[str]) -> list[tuple[int, int]]:
         start > 1 and text[start - 1] == "[" and (text[start - 2].isalnum() or text[start - 2] in "])")
     ):
         return []
-    rest = _REST.match(text, end)
-    last = rest.end() if rest is not None else end
-    return [(start, last)] if not _wordy(text[last : last + 1]) else [(start, end)]
+    last = _rest(text, end)
+    return [(start, last)] if not wordy(text[last : last + 1]) else [(start, end)]
+
+
+def _rest(text: str, end: int) -> int:
+    """Where the zone and the length of a network behind an address end."""
+    zone = _ZONE.match(text, end)
+    if zone is not None:
+        end = zone.end()
+    length = _LENGTH.match(text, end)
+    return end if length is None or int(length[1]) > 128 or text[length.end() : length.end() + 1].isdigit() else length.end()
 
 
 def _address(text: str) -> bool:
@@ -79,7 +107,3 @@ def _address(text: str) -> bool:
         or (len(groups) == 2 and any(len(group) > 2 or not group.isdigit() for group in groups))
         or (len(groups) == 1 and len(groups[0]) > 2)
     )
-
-
-def _wordy(char: str) -> bool:
-    return char == "_" or (char.isascii() and char.isalnum())

@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+")
+_WORD = re.compile("(?P<head>[A-Z]*)(?P<word>[A-Z][a-z]+)|[A-Z]+|[a-z]+|[0-9]+|[^\x00-\x7f]+")
 
 
 @lru_cache(maxsize=4096)
@@ -20,7 +20,13 @@ def word_list(key: str) -> tuple[str, ...]:
 
 def tokens(text: str) -> tuple[str, ...]:
     """The words of a short text in order, in lower case; nothing is remembered."""
-    return tuple(word.lower() for word in _WORD.findall(text))
+    found: list[str] = []
+    for match in _WORD.finditer(text):
+        if match["head"]:  # HTTPServer: the last capital belongs to the second word
+            found += (match["head"].lower(), match["word"].lower())
+        else:
+            found.append(match.group().lower())
+    return tuple(found)
 
 
 @lru_cache(maxsize=4096)

@@ -7,18 +7,17 @@ number) counts only under a key or after a word that tells of it; the others spe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from guard.redactors import checks
+from guard.redactors.edges import closes, matches, opens, same
 from guard.redactors.keys import tokens, word_list
-from guard.redactors.views import LETTERED, form, lettered, seven_digits, sparse
+from guard.redactors.views import LETTERED, form, lettered, mbi, seven_digits, sparse
 
 _NEAR = 48  # characters before an id in which a word may tell of it
-_BEFORE = r"(?:(?<![A-Za-z0-9_.+-])|(?<=\\[nrt]))"
-_AFTER = r"(?![A-Za-z0-9_]|[.+-][A-Za-z0-9])"
 _NOISE = re.compile(r"[^0-9A-Z]")
 _YMD = r"[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
 
@@ -34,15 +33,20 @@ class Row:
     form: bytes = b""  # what `form` of every text holds that holds this id; empty: seven digits
 
     def regex(self) -> re.Pattern[str]:
-        """The pattern between neighbours that do not belong to the id."""
-        return re.compile(f"{_BEFORE}(?:{self.pattern}){_AFTER}")
+        """The pattern, compiled."""
+        return re.compile(self.pattern)
 
 
 _SSN_WORDS = ("ssn", "ssns", "social security", "socialsecurity", "itin", "taxpayer identification", "社会安全号码")
 SSN: tuple[Row, ...] = (
-    Row("us_ssn", r"[0-9]{3}([ .-])[0-9]{2}\1[0-9]{4}", checks.ssn, form=b"000-00-0000"),
-    Row("us_ssn", r"[0-9]{3}([ .-]?)[0-9]{2}\1[0-9]{4}", checks.any_digits, _SSN_WORDS, b"0000"),
-    Row("us_itin", r"9[0-9]{2}([ -])(?:5[0-9]|6[0-5]|7[0-9]|8[0-8]|9[0-24-9])\1[0-9]{4}", checks.any_digits, form=b"000-00-0000"),
+    Row("us_ssn", same(r"[0-9]{3}~[0-9]{2}~[0-9]{4}", " .-"), checks.ssn, form=b"000-00-0000"),
+    Row("us_ssn", same(r"[0-9]{3}~[0-9]{2}~[0-9]{4}", " .-", bare=True), checks.any_digits, _SSN_WORDS, b"0000"),
+    Row(
+        "us_itin",
+        same(r"9[0-9]{2}~(?:5[0-9]|6[0-5]|7[0-9]|8[0-8]|9[0-24-9])~[0-9]{4}", " -"),
+        checks.any_digits,
+        form=b"000-00-0000",
+    ),
 )
 IDS: tuple[Row, ...] = (
     Row("cn_resident", rf"[1-9][0-9]{{5}}(?:18|19|20){_YMD}[0-9]{{3}}[0-9Xx]", checks.china, form=b"0" * 17),
@@ -60,8 +64,8 @@ IDS: tuple[Row, ...] = (
         ("nino", "national insurance"),
         b"AA",
     ),
-    Row("uk_nino_groups", r"[A-Z]{2}([ -])[0-9]{2}(?:\1[0-9]{2}){2}\1[A-D]", checks.nino, form=b"AA"),
-    Row("uk_nhs", r"[0-9]{3}([ -]?)[0-9]{3}\1[0-9]{4}", checks.health, ("nhs",)),
+    Row("uk_nino_groups", same(r"[A-Z]{2}~[0-9]{2}(?:~[0-9]{2}){2}~[A-D]", " -"), checks.nino, form=b"AA"),
+    Row("uk_nhs", same(r"[0-9]{3}~[0-9]{3}~[0-9]{4}", " -", bare=True), checks.health, ("nhs",)),
     Row("es_nif", r"[0-9]{8}-?[A-Za-z]", checks.spain, ("nif", "documento nacional"), b"00000000"),
     Row("es_nie", r"[XYZxyz]-?[0-9]{7}-?[A-Za-z]", checks.spain, form=b"0000000"),
     Row("it_fiscal_code", r"[A-Za-z]{6}[0-9]{2}[A-Za-z][0-9]{2}[A-Za-z][0-9]{3}[A-Za-z]", checks.italy, form=b"AAAAAA00A00A000A"),
@@ -71,10 +75,19 @@ IDS: tuple[Row, ...] = (
     Row("hk_id", r"[A-Z][0-9]{6}\([0-9A]\)", checks.hongkong, form=b"A000000("),
     Row("in_gstin", r"[0-9]{2}[A-Z]{5}[0-9]{4}[A-Z][1-9A-Z]Z[0-9A-Z]", checks.india_tax, form=b"00AAAAA0000A"),
     Row("in_pan", r"[A-Za-z]{3}[ABCFGHJLPTabcfghjlpt][A-Za-z][0-9]{4}[A-Za-z]", bool, ("permanent account",), b"AAAAA0000A"),
-    Row("in_aadhaar", r"[2-9][0-9]{3}([ -]?)[0-9]{4}\1[0-9]{4}", checks.aadhaar, ("aadhaar", "aadhar", "uidai", "आधार")),
+    Row(
+        "in_aadhaar",
+        same(r"[2-9][0-9]{3}~[0-9]{4}~[0-9]{4}", " -", bare=True),
+        checks.aadhaar,
+        ("aadhaar", "aadhar", "uidai", "आधार"),
+    ),
     Row(
         "us_mbi",
-        r"[1-9][AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9][0-9](-?)[AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9][0-9]\1[AC-HJKMNP-RT-Y]{2}[0-9]{2}",
+        same(
+            r"[1-9][AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9][0-9]~[AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9][0-9]~[AC-HJKMNP-RT-Y]{2}[0-9]{2}",
+            "-",
+            bare=True,
+        ),
         bool,
         form=b"AA00",
     ),
@@ -94,8 +107,13 @@ IDS: tuple[Row, ...] = (
     Row("pl_pesel", r"[0-9]{11}", checks.poland, ("pesel",)),
     Row("tr_kimlik", r"[1-9][0-9]{10}", checks.turkey, ("kimlik", "tckn", "turkish id", "turkish identity")),
     Row("za_id", rf"{_YMD}[0-9]{{7}}", checks.south_africa, ("rsa id", "south african")),
-    Row("ca_sin", r"[1-9][0-9]{2}([ -]?)[0-9]{3}\1[0-9]{3}", checks.luhn, ("social insurance",)),
-    Row("au_tfn", r"[0-9]{3}( ?)[0-9]{3}\1[0-9]{3}", checks.sums((1, 4, 3, 7, 5, 8, 6, 9, 10), 11), ("tfn", "tax file")),
+    Row("ca_sin", same(r"[1-9][0-9]{2}~[0-9]{3}~[0-9]{3}", " -", bare=True), checks.luhn, ("social insurance",)),
+    Row(
+        "au_tfn",
+        same(r"[0-9]{3}~[0-9]{3}~[0-9]{3}", " ", bare=True),
+        checks.sums((1, 4, 3, 7, 5, 8, 6, 9, 10), 11),
+        ("tfn", "tax file"),
+    ),
     Row("au_medicare", r"[2-6][0-9]{3} ?[0-9]{5} ?[0-9]", checks.any_digits, ("medicare",)),
     Row("th_id", r"[1-8]-[0-9]{4}-[0-9]{5}-[0-9]{2}-[0-9]", checks.thailand, form=b"0-0000-00000-00-0"),
     Row("th_id", r"[1-8][0-9]{12}", checks.thailand, ("thai national", "thai id", "บัตรประชาชน", "ประจำตัวประชาชน")),
@@ -151,18 +169,6 @@ _TOLD_FORMS = (
     b"00000-000",
 )
 """One of them is in the sparse text that holds an id which needs a word; those of few digits are among `LETTERED`."""
-_PIECES = (
-    b"000000A",
-    b"000000-",
-    b"000000+",
-    b"000000(",
-    b"0" * 15,
-    b"000-00-000",
-    b"000-000",
-    b"-0000-0000-",
-    b"-00-000-",
-    b"-00000-",
-)
 _OWN_FORMS = tuple(
     dict.fromkeys(
         [
@@ -173,6 +179,13 @@ _OWN_FORMS = tuple(
         ]
     )
 )
+_INNER = tuple(shape for shape in _OWN_FORMS if shape.startswith(b"-") or shape == b"AAAAA0000A")
+_BEGIN = tuple(
+    shape
+    for shape in _OWN_FORMS
+    if shape not in _INNER and not any(shape != other and shape.startswith(other) for other in _OWN_FORMS)
+)
+"""Forms with which an id begins: nothing that belongs to a word stands before them."""
 
 
 class _Rows:
@@ -200,20 +213,20 @@ def ssn_gate(text: str) -> bool:
 
 
 def formed(text: str) -> bool:
-    """Whether the form of an id that speaks for itself may be there. Sound on JSON text too."""
-    few = sparse(text)
-    if (
-        b"000000" in few
-        or b"000-00-000" in few
-        or b"000-000" in few
-        or b"-0000-0000-" in few
-        or b"-00-000-" in few
-        or b"-00000-" in few
-    ):
-        view = form(text)
-        if any(piece in view for piece in _PIECES) and any(shape in view for shape in _OWN_FORMS):
-            return True
-    return lettered(text)
+    """Whether the form of an id that speaks for itself may be there, in a text or in many texts with a sign between them."""
+    view = form(text)
+    if any(map(view.__contains__, _INNER)) or mbi(view):
+        return True
+    escapes = b"\\" in view  # a letter before an id may belong to an escape
+    return any(shape in view and (escapes or begins(view, shape)) for shape in _BEGIN)
+
+
+def begins(view: bytes, shape: bytes) -> bool:
+    """Whether a shape stands somewhere without a letter, digit or underscore before it."""
+    at = view.find(shape)
+    while at > 0 and view[at - 1] in b"A0_":
+        at = view.find(shape, at + 1)
+    return at >= 0
 
 
 def tells(text: str, low: str) -> bool:
@@ -236,7 +249,7 @@ def ssn_spans(key: str | None, text: str) -> list[tuple[int, int]]:
 
 def _spans(rows: _Rows, key: str | None, text: str) -> list[tuple[int, int]]:
     view = form(text)
-    found = [match.span() for row, regex in rows.own if row.form in view for match in regex.finditer(text) if _right(row, match)]
+    found = [match.span() for row, regex in rows.own if row.form in view for match in _alone(regex, text) if _right(row, match)]
     told = _told(key) & rows.words if key is not None else frozenset()
     low = text.lower()
     if not told and not any(map(low.__contains__, rows.witnesses)):
@@ -244,9 +257,14 @@ def _spans(rows: _Rows, key: str | None, text: str) -> list[tuple[int, int]]:
     for row, regex in rows.told:
         named = not told.isdisjoint(row.words)
         if row.form in view and (named or any(witness(word) in low for word in row.words)):
-            near = (match for match in regex.finditer(text) if named or _near(text, match.start(), row.words))
+            near = (match for match in _alone(regex, text) if named or _near(text, match.start(), row.words))
             found += [match.span() for match in near if _right(row, match)]
     return found
+
+
+def _alone(regex: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """The matches between neighbours that do not belong to them."""
+    return matches(regex, text, lambda match: opens(text, match.start(), ".+-") and closes(text, match.end(), ".+-"))
 
 
 def _right(row: Row, match: re.Match[str]) -> bool:

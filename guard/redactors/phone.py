@@ -8,28 +8,30 @@ from __future__ import annotations
 
 import re
 
+from guard.redactors.edges import closes, matches, opens, same
 from guard.redactors.keys import words_of
 from guard.redactors.views import seven_digits, shape
 
-_MORE = r"(?:[ ./()-]{0,3}\d){6,14}"
-_END = r"(?![\w-]|\.\d)"
-_PLUS = re.compile(rf"(?:(?<![\w+])|(?<=\\[nrt]))\+ ?\(?[1-9]{_MORE}(?!\d)", re.ASCII)
-_US = re.compile(
-    rf"(?:(?<!\w)\([2-9]\d\d\) ?|(?<![\w.+-])(?:1[ .-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[-. ]))[2-9]\d\d[-.]\d{{4}}{_END}", re.ASCII
-)
-_CHINA = re.compile(rf"(?<![\w.+-])1[3-9]\d([ -])\d{{4}}\1\d{{4}}{_END}", re.ASCII)
+_MORE = r"(?:[ ./()-]{0,3}[0-9]){6,14}"
+_PLUS = re.compile(rf"\+ ?\(?[1-9]{_MORE}")
+_US = re.compile(r"(?:1[ .-])?(?:\([2-9][0-9]{2}\) ?|[2-9][0-9]{2}[-. ])[2-9][0-9]{2}[-.][0-9]{4}")
+_CHINA = re.compile(same("1[3-9][0-9]~[0-9]{4}~[0-9]{4}", " -"))
 WORDS = ("phone", "mobile", "cell", "fax", "whatsapp", "tel", "msisdn", "手机", "手機", "电话", "電話", "联系方式")
 """What every key and every text that tells of a phone number holds, in lower case."""
+OTHER = tuple(word for word in WORDS if not word.isascii())
+SPELLED = re.compile(
+    f"^(?i:{'|'.join(WORDS)})|[a-z](?:{'|'.join(f'{word[0].upper()}(?i:{word[1:]})' for word in WORDS if word.isascii())})"
+)
+"""A run of letters in which such a word stands at the beginning, or at a capital after a small letter."""
 _SAYS = re.compile("|".join(WORDS))
 _NEAR = re.compile(
-    rf"(?:(?<![A-Za-z])|(?<=(?-i:[a-z]))(?=(?-i:[A-Z])))(?:telephone|cellphone|{'|'.join(WORDS)})s?"
+    rf"(?i:(?P<word>telephone|cellphone|{'|'.join(WORDS)})s?"
     r"(?:[ _-]?(?:number|no|nr|num|is|at|号码|号|號碼|是|为|[:#.=])){0,3}"
-    rf"(?:[\\\"']{{1,4}}[ ]?[:=])?[ ]{{0,2}}\[?[\\\"']{{0,4}}(\(?\+?\d{_MORE}){_END}",
-    re.ASCII | re.IGNORECASE,
+    rf"(?:[\\\"']{{1,4}}[ ]?[:=])?[ ]{{0,2}}\[?[\\\"']{{0,4}}(?P<number>\(?\+?[0-9]{_MORE}))"
 )
 """A word and a number, as people write them and as JSON inside a text does."""
-_WHOLE = re.compile(rf"\(?\+?\d{_MORE}(?: ?(?:x|ext\.?) ?\d{{1,6}})?", re.ASCII)
-_TELLING = frozenset(
+_WHOLE = re.compile(rf"\(?\+?[0-9]{_MORE}(?: ?(?:x|ext\.?) ?[0-9]{{1,6}})?")
+TELLING = frozenset(
     {"phone", "phones", "telephone", "tel", "mobile", "cell", "cellphone", "fax", "whatsapp", "msisdn", "phonenumber"}
     | {"手机", "手机号", "手机号码", "手機", "电话", "電話", "电话号码", "联系电话", "联系方式"}
 )
@@ -69,20 +71,57 @@ def phone_gate(text: str) -> bool:
 def phone_spans(key: str | None, text: str) -> list[tuple[int, int]]:
     """The spans of all phone numbers. Each form is looked for only where its own shape or word is there."""
     bare = text.strip()
-    if key is not None and words_of(key) & _TELLING and _WHOLE.fullmatch(bare):
+    if key is not None and words_of(key) & TELLING and _WHOLE.fullmatch(bare):
         start = text.index(bare)
         return [(start, start + len(bare))]
-    found = [match.span() for match in _PLUS.finditer(text) if _dialled(text, match)] if "+" in text else []
+    found = _international(text) if "+" in text else []
     if b"000-0000" in shape(text):
-        found += [match.span() for pattern in (_US, _CHINA) for match in pattern.finditer(text)]
+        found += [match.span() for pattern in (_US, _CHINA) for match in matches(pattern, text, _grouped)]
     if _SAYS.search(text.lower()) is not None:
-        found += [match.span(1) for match in _NEAR.finditer(text)]
+        found += [(match.start("number"), _end(match, "number")) for match in matches(_NEAR, text, _said)]
     return found
 
 
-def _dialled(text: str, match: re.Match[str]) -> bool:
+def _international(text: str) -> list[tuple[int, int]]:
+    heads = matches(_PLUS, text, lambda match: opens(text, match.start(), "+"))
+    found = ((match.start(), _end(match)) for match in heads)
+    return [(start, end) for start, end in found if end and _dialled(text, start, end)]
+
+
+def _end(match: re.Match[str], group: int | str = 0) -> int:
+    """Where a number ends whose last digits may belong to a longer one that follows it; 0 where too few digits are left."""
+    text, (start, end) = match.string, match.span(group)
+    if text[end : end + 1].isdigit() and text[end].isascii():
+        while end > start and text[end - 1].isdigit():
+            end -= 1
+        while end > start and not text[end - 1].isdigit():
+            end -= 1
+    return end if sum(map(str.isdigit, text[start:end])) >= 7 else 0
+
+
+def _last(text: str, end: int) -> bool:
+    """Whether no word, dash or decimal follows."""
+    return closes(text, end, ".") and text[end : end + 1] != "-"
+
+
+def _grouped(match: re.Match[str]) -> bool:
+    """Whether a number in groups stands alone."""
+    text, start = match.string, match.start()
+    return opens(text, start, "" if text[start] == "(" else ".+-") and _last(text, match.end())
+
+
+def _said(match: re.Match[str]) -> bool:
+    """Whether a word of its own, or the last one of a name in camel case, stands before the number, and nothing else behind it."""
+    text, at = match.string, match.start("word")
+    before = text[at - 1 : at]
+    alone = not (before.isascii() and before.isalpha()) or (before.islower() and text[at].isupper())
+    end = _end(match, "number")
+    return bool(end) and _last(text, end) and alone
+
+
+def _dialled(text: str, start: int, end: int) -> bool:
     """Whether a `+` with digits is a number to dial: no signed amount, no percentage, no round number, a country that exists."""
-    digits = re.sub(r"[^0-9]", "", match.group())
-    signs = set(re.sub(r"[0-9]", "", match.group()[1:]))
-    amount = signs <= {"."} and match.group().count(".") == 1
-    return not (amount or text[match.end() : match.end() + 1] == "%" or digits[:3] in _UNASSIGNED or not digits[1:].strip("0"))
+    number = text[start + 1 : end]
+    digits = "".join(filter(str.isdigit, number))
+    amount = number.count(".") == 1 and number.replace(".", "").isdigit()
+    return not (amount or text[end : end + 1] == "%" or digits[:3] in _UNASSIGNED or not digits[1:].strip("0"))

@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import re
 
+from guard.redactors.edges import matches, opens
 from guard.redactors.keys import tokens, word_list, words_of
 from guard.redactors.masks import MASKS
 from guard.redactors.prefixes import INSIDE, PREFIXES
 from guard.redactors.views import assigns, bears, long_name
 
-_EDGE = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=%3[dD]))"
-_START = re.compile(f"{_EDGE}(?:{'|'.join(re.escape(sign) for sign, _ in PREFIXES)})")
-_SIGNS_INSIDE = tuple(sign for sign, _ in INSIDE)
-_OWN = re.compile(
-    f"{_EDGE}(?:"
-    + "|".join([*(f"{re.escape(sign)}(?:{rest})" for sign, rest in PREFIXES), *(whole for _, whole in INSIDE)])
-    + ")"
-)
-RUNS = re.compile("[A-Za-z0-9_.~/+=-]{20,}")
-_PEM = re.compile(
-    r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----END)){0,20000}(?:-----END [A-Z0-9 ]{0,40}-----)?"
-)
+_START = re.compile("|".join(["eyJ", *(re.escape(sign) for sign, _ in PREFIXES)]))
+SIGNS_INSIDE = tuple(sign for sign, _ in INSIDE)
+_OWN = re.compile("|".join([*(f"{re.escape(sign)}(?:{rest})" for sign, rest in PREFIXES), *(whole for _, whole in INSIDE)]))
+_WEB_HEAD = re.compile("eyJ[A-Za-z0-9_-]{10}")
+_NAME_RUN = re.compile("[A-Za-z0-9_-]*")
+_PART = 4000  # characters of a part of a token; the second may be twice as long
+_PEM = re.compile("-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_END = re.compile("-----END [A-Z0-9 ]{0,40}-----")
+_PEM_MOST = 20_000  # characters of a private key
 _WORDS = frozenset({"monkey", "turkey", "donkey", "hockey", "jockey", "whiskey"})
 _INDEX = frozenset(
     {
@@ -66,28 +64,29 @@ _NAME = (
 )
 _SIGNS = r"""[\\"'\])]{0,4}[ \t]{0,12}(?::{1,3}=?|\|{1,3}:|\?=|=>|!?={1,3})[ \t]{0,12}"""
 _ASSIGNED = re.compile(
-    _NAME
-    + _SIGNS
-    + r"""(?:[\\"']{1,4}(?P<quoted>[^\\"'\n]{6,400})(?:[\\"']|\Z)|(?=[^\s"']{0,60}[0-9])(?P<bare>[^\s"'\\,;&\[{<]{8,400}))""",
+    _NAME + _SIGNS + r"""(?:[\\"']{1,4}(?P<quoted>[^\\"'\n]{6,400})|(?P<bare>[^ \t\n\r\f\v"'\\,;&\[{<]{8,400}))""",
     re.ASCII | re.IGNORECASE,
 )
+_DIGIT_SOON = re.compile(r"""[^ \t\n\r\f\v"']{0,60}[0-9]""", re.ASCII)
 _VARIABLE = re.compile(r"\$\{|\{\{|(?:\A|:)\$|\[secret\]")
-_MIXED = re.compile(r"[0-9]{24,400}|(?=[^0-9]{0,400}[0-9])(?=[^A-Za-z]{0,400}[A-Za-z])[^\s(){}<>$%]{10,400}", re.ASCII)
+_ANY_DIGIT, _ANY_LETTER = re.compile("[0-9]"), re.compile("[A-Za-z]")
+_LONG_NUMBER = re.compile("[0-9]{24,400}")
+_MIXED = re.compile(r"[^ \t\n\r\f\v(){}<>$%]{10,400}", re.ASCII)
 _CURL = re.compile(
-    r"""(?<![A-Za-z])curl [^\n]{0,400}?(?:-u|--user)[ =]?["']?(?P<value>(?<=")[^"\n]{1,100}:[^"\n]{0,200}|(?<=')[^'\n]{1,100}:[^'\n]{0,200}|[^\s"':]{1,100}:[^\s"']{1,200})"""
+    r"""curl [^\n]{0,400}?(?:-u|--user)[ =]?"""
+    r"""(?:"(?P<double>[^"\n]{1,100}:[^"\n]{0,200})|'(?P<single>[^'\n]{1,100}:[^'\n]{0,200})|(?P<plain>[^ \t\n\r\f\v"':]{1,100}:[^ \t\n\r\f\v"']{1,200}))"""
 )
-_LOGIN = re.compile(r"(?<=://)[^\s/@:]{0,200}:[^\s/@]{1,400}(?=@)")
-_BARE_BEARER = re.compile(
-    r"(?<![A-Za-z])(?i:bearer)[ ]{1,3}(?P<value>(?=[A-Za-z._~+/=-]{0,200}(?:[0-9]|(?<=[a-z])[A-Z]))[A-Za-z0-9._~+/=-]{16,4000})",
-    re.ASCII,
-)
+_LOGIN = re.compile(r"://(?P<value>[^ \t\n\r\f\v/@:]{0,200}:[^ \t\n\r\f\v/@]{1,400})@")
+_BARE_BEARER = re.compile(r"(?i:bearer)[ ]{1,3}(?P<value>[A-Za-z0-9._~+/=-]{16,})")
+_CAPITAL_INSIDE = re.compile("[a-z][A-Z]")
+_HEADWAY = 200
 """Without a colon before it, what follows is a secret only if no word is written like it: with digits, or capitals inside."""
-_BEARER = re.compile(r"(?:bearer|basic)[ ]{1,3}(?P<value>[A-Za-z0-9._~+/=-]{16,4000})", re.ASCII | re.IGNORECASE)
-_STRONG = frozenset(
+_BEARER = re.compile(r"(?:bearer|basic)[ ]{1,3}(?P<value>[A-Za-z0-9._~+/=-]{16,})", re.ASCII | re.IGNORECASE)
+STRONG = frozenset(
     {"password", "passwd", "passphrase", "passcode", "pwd", "secret", "secrets", "apikey", "accesskey", "privatekey", "secretkey"}
     | {"credential", "credentials", "authorization", "clientsecret", "密码", "口令"}
 )
-_WEAK = frozenset({"token", "tokens", "authtoken", "accesstoken"})
+WEAK = frozenset({"token", "tokens", "authtoken", "accesstoken"})
 _KEPT = frozenset(
     {
         "type",
@@ -141,7 +140,7 @@ class _Keys(dict[str, bool]):
     def __missing__(self, key: str) -> bool:
         if len(self) >= 4096:
             self.clear()
-        known = bool(words_of(key) & (_STRONG | _WEAK)) and not set(word_list(key)) & _KEPT
+        known = bool(words_of(key) & (STRONG | WEAK)) and not set(word_list(key)) & _KEPT
         self[key] = known
         return known
 
@@ -172,29 +171,89 @@ def secret_spans(_key: str | None, text: str) -> list[tuple[int, int]]:
     """The spans of all keys known by their prefix, and of values that a text assigns to a word that names a secret."""
     found: list[tuple[int, int]] = []
     if _signed(text):
-        found += [match.span() for match in _OWN.finditer(text) if len(set(match.group())) >= _LEAST]
+        found += [match.span() for match in matches(_OWN, text, _edged) if len(set(match.group())) >= _LEAST]
+        found += _web_tokens(text) if ".ey" in text else []
     if "PRIVATE KEY" in text:
-        found += [match.span() for match in _PEM.finditer(text)]
+        found += [(match.start(), _pem_end(text, match.end())) for match in _PEM.finditer(text)]
     if "curl " in text:
-        found += [match.span("value") for match in _CURL.finditer(text) if _VARIABLE.search(match["value"]) is None]
+        found += [span for match in matches(_CURL, text, _command) for span in _login(match)]
     if "://" in text:
-        found += [match.span() for match in _LOGIN.finditer(text)]
+        found += [match.span("value") for match in _LOGIN.finditer(text)]
     if assigns(text):
         found += [match.span(_value(match)) for match in _ASSIGNED.finditer(text) if _assigned(text, match)]
         found += [match.span("value") for match in _BEARER.finditer(text)]
     elif bears(text):
-        found += [match.span("value") for match in _BARE_BEARER.finditer(text)]
+        found += [match.span("value") for match in matches(_BARE_BEARER, text, _borne)]
     return found
+
+
+def _edged(match: re.Match[str]) -> bool:
+    """Whether a key of a service begins a word, or stands after an escape or an encoded equals sign."""
+    text, start = match.string, match.start()
+    return opens(text, start) or text[start - 3 : start].lower() == "%3d"
+
+
+def _web_tokens(text: str) -> list[tuple[int, int]]:
+    """Tokens of two or three parts of which two begin with an encoded brace. A run that is none is passed once, however many may begin in it."""
+    found = []
+    match = _WEB_HEAD.search(text)
+    while match is not None:
+        first = _end_of(text, match.start(), _PART)
+        last = _end_of(text, first + 1, 2 * _PART) if text.startswith(".ey", first) else first
+        if last - first > 10 and _edged(match):
+            third = _end_of(text, last + 1, _PART) if text[last : last + 1] == "." else last
+            found.append((match.start(), third))
+            match = _WEB_HEAD.search(text, third)
+        else:
+            match = _WEB_HEAD.search(text, match.end() if text.startswith(".ey", first) else max(first, match.end()))
+    return [(start, end) for start, end in found if len(set(text[start:end])) >= _LEAST]
+
+
+def _end_of(text: str, start: int, most: int) -> int:
+    """Where the run of characters of a token that begins here ends."""
+    run = _NAME_RUN.match(text, start, start + most)
+    return start if run is None else run.end()
+
+
+def _pem_end(text: str, start: int) -> int:
+    """Where a private key ends whose head ends here: with its last line, or where none can be that long."""
+    at = text.find("-----END", start, start + _PEM_MOST)
+    end = _PEM_END.match(text, at) if at >= 0 else None
+    return end.end() if end is not None else at if at >= 0 else min(len(text), start + _PEM_MOST)
+
+
+def _command(match: re.Match[str]) -> bool:
+    before = match.string[match.start() - 1 : match.start()]
+    return not (before.isascii() and before.isalpha())
+
+
+def _login(match: re.Match[str]) -> list[tuple[int, int]]:
+    """The name and password of a command, unless a variable stands for it."""
+    name = match.lastgroup or "plain"
+    return [] if _VARIABLE.search(match[name]) is not None else [match.span(name)]
+
+
+def _borne(match: re.Match[str]) -> bool:
+    """Whether what follows a bearer is no word: it has a digit, or a capital inside, before any of its parts could be a sentence."""
+    head = match["value"][:_HEADWAY]
+    return _command(match) and (any(map(str.isdigit, head)) or _CAPITAL_INSIDE.search(head) is not None)
 
 
 def _value(match: re.Match[str]) -> str:
     return "quoted" if match["quoted"] is not None else "bare"
 
 
+def _whole(text: str, match: re.Match[str]) -> bool:
+    """Whether a quoted value is closed, or one without quotes has a digit not far inside."""
+    if match["quoted"] is not None:
+        return text[match.end("quoted") : match.end("quoted") + 1] in {"", "\\", '"', "'"}
+    return _DIGIT_SOON.match(text, match.start("bare")) is not None
+
+
 def _assigned(text: str, match: re.Match[str]) -> bool:
     """Whether a value that a word announces is a secret: after a weak word it has letters and digits and no blanks."""
     start, end = match.span(_value(match))
-    if _PLACEHOLDER.fullmatch(text, start, end) is not None:
+    if not _whole(text, match) or _PLACEHOLDER.fullmatch(text, start, end) is not None:
         return False
     if match["strong"] is not None:
         return True
@@ -207,15 +266,14 @@ def _assigned(text: str, match: re.Match[str]) -> bool:
         set(words[-4:]) & _INDEX or not (text[match.start("name") - 1].isalnum() or text[match.start("name") - 1] in "_-.")
     ):
         return False
-    return _MIXED.fullmatch(text, start, end) is not None
+    return _LONG_NUMBER.fullmatch(text, start, end) is not None or _mixed(text[start:end])
+
+
+def _mixed(value: str) -> bool:
+    """Whether a value has letters and digits and no blanks or brackets."""
+    return _MIXED.fullmatch(value) is not None and _ANY_DIGIT.search(value) is not None and _ANY_LETTER.search(value) is not None
 
 
 def _signed(text: str) -> bool:
     """Whether a sign of a service stands in a text with a run of characters long enough for a key."""
-    return long_name(text) and (_START.search(text) is not None or any(sign in text for sign in _SIGNS_INSIDE))
-
-
-def signed(text: str) -> bool:
-    """The same for JSON text: a sign stands in one of its long runs, or inside."""
-    runs = " ".join(RUNS.findall(text))
-    return any(sign in runs for sign, _ in PREFIXES) or any(sign in text for sign in _SIGNS_INSIDE)
+    return long_name(text) and (_START.search(text) is not None or any(sign in text for sign in SIGNS_INSIDE))

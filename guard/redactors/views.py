@@ -48,11 +48,11 @@ LETTERED = (
 )
 """Shapes of national ids in which fewer than seven digits stand together: `A` for a letter, `0` for a digit, `-` for dot and space."""
 
-_SHORT = 17  # characters of a hardware address: nothing without a digit or sign is shorter
-_SEPARATORS = b" ./()-"  # what may stand between the digits of a phone number
+SHORT = 17  # characters of a hardware address: nothing without a digit or sign is shorter
+_SEPARATORS = b" ./()-+"  # what may stand between the digits of a phone number or an id
 _SEVEN = b"0" * 7
 _TWELVE = b"0" * 12
-_TWENTY = b"a" * LONG
+_MANY = b"a" * LONG
 _SIGN = re.compile("[0-9@%:=]")
 _RUN = re.compile("[A-Za-z0-9_.~/+=-]{16}")
 _NO_SIGN = bytes(code for code in range(256) if chr(code) not in f"@%:={digits}")
@@ -76,9 +76,9 @@ def still(text: str) -> bool:
     """Whether no detector can find anything in one ASCII text under an ordinary key. Under half a microsecond for a short one."""
     if _SIGN.search(text) is not None and _speaks(text):
         return False
-    if "curl " in text:
+    if "curl " in text or "PRIVATE KEY" in text:
         return False
-    return len(text) < _SHORT or (_RUN.search(text) is None and not bears(text))
+    return len(text) < SHORT or (_RUN.search(text) is None and not bears(text))
 
 
 def _speaks(text: str) -> bool:
@@ -111,9 +111,9 @@ def twelve_digits(text: str) -> bool:
     return _TWELVE in text.encode("utf-8", "surrogatepass").translate(_DIGIT, b" -")
 
 
-def long_name(text: str) -> bool:
-    """Whether twenty characters of the kind that keys are made of stand together."""
-    return len(text) >= LONG and _TWENTY in text.encode("utf-8", "surrogatepass").translate(_NAME)
+def long_name(text: str, least: int = LONG) -> bool:
+    """Whether so many characters of the kind that keys are made of stand together."""
+    return len(text) >= least and _MANY[:least] in text.encode("utf-8", "surrogatepass").translate(_NAME)
 
 
 def shape(text: str) -> bytes:
@@ -125,9 +125,17 @@ def lettered(text: str) -> bool:
     """Whether letters and digits stand together as they do in a national id of few digits."""
     view = form(text)
     if b"AA00" in view or b"AA-00" in view or b"000000A" in view or b"000000(" in view:
-        return any(shape in view for shape in LETTERED) or (
-            (b"0AA00" in view or b"0-AA00" in view) and _MBI.search(view) is not None
-        )
+        return any(shape in view for shape in LETTERED) or (mbi(view))
+    return False
+
+
+def mbi(view: bytes) -> bool:
+    """Whether the form of a number of Medicare is in the view."""
+    at = view.find(b"AA00", 7)
+    while at >= 0:
+        if _MBI.search(view, at - 9 if at > 9 else 0, at + 4) is not None:
+            return True
+        at = view.find(b"AA00", at + 1)
     return False
 
 

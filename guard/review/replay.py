@@ -21,7 +21,7 @@ from guard.core.pipeline import guard_turn
 from guard.core.rules import Tool
 from guard.core.values import Json, JsonObject, encode
 from guard.policy import Loaded
-from guard.redactors import REDACTOR
+from guard.redactors import redactor
 from guard.review.changes import Direction
 
 RANK = {"refuse": 0, "hold": 1, "allow": 2}
@@ -152,7 +152,7 @@ def _judged(record: Record, loaded: Loaded, ledgers: Ledgers) -> _Answer:
         ref=ref,
         offered=names,
         visible=names,
-        redactor=REDACTOR,
+        redactor=redactor(loaded.policy.redaction),
         now=_number(record.at("at")),
     )
     opening = p.OpenTurn(ref=ref, digest="", calls=(call,), usage=Usage(cost=Decimal(0)))

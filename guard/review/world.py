@@ -32,7 +32,7 @@ from guard.core.untrusted import opened
 from guard.core.values import Json, JsonObject, encode
 from guard.errors import ApprovalError
 from guard.policy import Loaded
-from guard.redactors import REDACTOR
+from guard.redactors import redactor
 from guard.review.cases import Case, Proposal, Step, Vote
 from guard.review.scripted import Clock, Place, Script, ScriptedHands, check, loader, stand_in
 from guard.runner import Conversation
@@ -168,7 +168,7 @@ class _Stage:
         self.clock = Clock(self.case.at)
         store = open_store("memory://", clock=self.clock)
         store.secret = _SECRET  # so that the same case gives the same ids
-        self.guard = Guard(policy=self.policy, store=store, tools={}, redactor=REDACTOR)
+        self.guard = Guard(policy=self.policy, store=store, tools={}, redactor=redactor(self.policy.redaction))
         tools = {name: stand_in(name, self._run) for name in self.policy.tools}
         self.hands = ScriptedHands(store=store, tools=tools, redactor=self.guard.redactor, script=Script())
         self._know(self.case.facts)

@@ -122,7 +122,7 @@ class Chat:
             ref=self.ref,
             offered=offered,
             visible=frozenset(map(names.show, visible)) if wired and names.shown else visible,
-            redactor=guard.redactor,
+            redactor=now.hands.redactor,
             now=guard.store.now(),
             count=guard.count_tokens,
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from guard.core.model import Session
-from guard.core.ports import Policy
+from guard.core.ports import Policy, Redactor
 from guard.errors import PolicyError, Problem
 from guard.runner.hands import Hands
 from guard.tools import RegisteredTool
@@ -58,9 +58,12 @@ class InForce:
         except Exception:  # noqa: BLE001 - a policy that cannot be evaluated shows nothing; the call itself says why
             return False
 
-    def followed_by(self, policy: Policy, tools: Mapping[str, RegisteredTool], mark: str) -> InForce:
-        """Another version with its own tools; leases, unwritten outcomes and loaders of facts are shared."""
-        hands = replace(self.hands, tools=tools)
+    def followed_by(
+        self, policy: Policy, tools: Mapping[str, RegisteredTool], mark: str, redactor: Redactor | None = None
+    ) -> InForce:
+        """Another version with its own tools and redactor; leases, unwritten outcomes and loaders of facts are shared."""
+        hiding = replace(redactor, tag=self.hands.redactor.tag) if redactor is not None else self.hands.redactor
+        hands = replace(self.hands, tools=tools, redactor=hiding)
         hands.keeper = self.hands.keeper
         return InForce(policy=policy, hands=hands, mark=mark)
 

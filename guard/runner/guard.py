@@ -76,8 +76,8 @@ class GuardBase:
         if asking and not self._awaits:
             raise GuardError(f"{', '.join(asking)}: async probes need AsyncGuard")
         self.store, self.count_tokens = store, count_tokens
-        self.redactor = replace(redactor, tag=partial(keyed, store.secret))
-        hands = Hands(store=store, tools=tools, redactor=self.redactor, patience=patience, probes=probes or {})
+        hiding = replace(redactor, tag=partial(keyed, store.secret))
+        hands = Hands(store=store, tools=tools, redactor=hiding, patience=patience, probes=probes or {})
         origin = origin or Origin()
         self.reloader = Reloader(
             InForce(policy=policy, hands=hands, mark=origin.mark), origin.source, stale_after=origin.stale_after
@@ -100,6 +100,11 @@ class GuardBase:
     def hands(self) -> Hands:
         """The hands with the tools of the policy in force."""
         return self.in_force.hands
+
+    @property
+    def redactor(self) -> Redactor:
+        """What hides, as the policy in force says."""
+        return self.in_force.hands.redactor
 
     @property
     def policy_state(self) -> PolicyState:

@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeVar, cast
 from guard.core import ports as p
 from guard.core.audit import reference
 from guard.core.model import Session
-from guard.core.sealing import veiled
+from guard.core.sealing import answering
 from guard.core.values import Json, canonical, copy, keyed
 from guard.errors import AnsweredInterrupt, GuardError, OutcomeUnknownError, StoreError, ToolError
 from guard.runner.cut_off import cut_off
@@ -174,7 +174,7 @@ class Hands:
         """What a tool raised: the class for the audit, the text only where the tool declared it safe, all of it for the host's log."""
         if isinstance(error, OutcomeUnknownError):
             return p.Executed(unclear=True, ms=_since(started))
-        name, hides = f"tool {command.tool.name} (reference {reference(command.key)}", veiled(self.redactor, command.revealed)
+        name, hides = f"tool {command.tool.name} (reference {reference(command.key)}", answering(self.redactor, command)
         if command.tool.acts and not isinstance(error, ToolError) and cut_off(error):
             failure(f"{name}, outcome unknown)", error, hides)
             return p.Executed(unclear=True, ms=_since(started))

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from guard.core.ports import Policy
+from guard.core.ports import Policy, Redactor
 from guard.errors import GuardError, PolicyError, Problem
 from guard.runner.force import InForce
 from guard.runner.leases import elapsed
@@ -61,6 +61,7 @@ class Built:
     policy: Policy
     tools: Mapping[str, RegisteredTool]
     warnings: tuple[Problem, ...] = ()
+    redactor: Redactor | None = None  # what this policy hides; None: the same as before
 
 
 class Reading(Protocol):
@@ -168,7 +169,7 @@ class Reloader:
             return Reloaded(version=current.policy.version, changed=False)
         built = _built(self._source(), reading)
         self.previous, self.left = current, None
-        self.current = current.followed_by(built.policy, built.tools, reading.mark)
+        self.current = current.followed_by(built.policy, built.tools, reading.mark, built.redactor)
         self.loads += 1
         self.found()
         published(built.policy.version, built.warnings, current.hands.redactor)

@@ -1,0 +1,57 @@
+"""Redaction: what a policy says about detectors, compiled: regions, detectors of its own, and the kinds that are always hidden.
+
+Data only. Nothing in here can turn a kind off. Comes after values and dialect; `guard.redactors` makes a redactor of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+MASKS: Mapping[str, str] = MappingProxyType(
+    {
+        "secret": "[secret]",
+        "email": "[email]",
+        "card": "[card]",
+        "iban": "[iban]",
+        "ssn": "[ssn]",
+        "id": "[id number]",
+        "ip": "[ip address]",
+        "mac": "[mac address]",
+        "phone": "[phone]",
+    }
+)
+"""What stands in a text where something was hidden, by kind. These kinds are always hidden."""
+
+NAMED: Mapping[str, str] = MappingProxyType(
+    {"PERSON": "[name]", "LOCATION": "[place]", "NRP": "[group]", "ORGANIZATION": "[organization]"}
+)
+"""What Presidio may be asked for, with what stands in its place: nothing that the detectors here find better."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnDetector:
+    """A detector that a policy writes: a pattern of the dialect, words that must tell of it, what stands in its place, and a check.
+
+    Without `words` the pattern alone decides. `check` is `luhn`, or a module of python-stdnum (`pt.nif`); None: every match counts.
+    """
+
+    name: str
+    pattern: str
+    mask: str
+    words: tuple[str, ...] = ()
+    check: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redaction:
+    """What a policy adds to what is hidden anyway. `regions` are those whose national phone numbers count, `names` what Presidio looks for."""
+
+    regions: tuple[str, ...] = ()
+    own: tuple[OwnDetector, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+REDACTION = Redaction()
+"""A policy that adds nothing."""

@@ -1,0 +1,158 @@
+"""Find: one table of detectors at work on one text: what is found, what stands in its place, and again until nothing more is found.
+
+Comes after the detectors and the texts inside texts (`nested`), before the look at a whole value (`gates`). Raises TimeoutError where a text takes
+longer than a result is worth: then nothing of it is shown.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from guard.redactors.fold import folded, plain
+from guard.redactors.masks import MASKS
+from guard.redactors.nested import DEPTH, decoded, inside, is_json
+from guard.redactors.secret import SECRET_KEYS, hides
+from guard.redactors.views import still
+
+Span: TypeAlias = tuple[int, int]
+"""Where a finding stands in the text: start, end (exclusive), in characters."""
+
+_ROUNDS = 4
+_NAME = 64  # characters of the longest name of a field that is remembered
+_SECONDS = 10.0  # of this thread, for one text; the rules take a tenth of it for the longest that is looked at
+_BARE = frozenset({"card", "id"})  # kinds that digits alone may be
+_WHOLE = re.compile(r"([0-9]{1,40})\.0{1,40}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detector:
+    """One kind of thing to hide: a row of the table.
+
+    `gate` must be true of every text in which `rule` finds something; `rule` takes the key (None in a list or at the top) and the text, and gives
+    the spans to hide. `shape` is a pattern of the dialect that matches wherever the gate is true, for google-re2; None: the gate is asked.
+    `words` are those by which the key of a value alone may make it something to hide, in lower case.
+    """
+
+    name: str
+    gate: Callable[[str], bool]
+    rule: Callable[[str | None, str], list[Span]]
+    replacement: str
+    shape: str | None = None
+    words: tuple[str, ...] = ()
+
+
+class _Names(set[str]):
+    """The last few thousand names of fields in which nothing was found."""
+
+    def put(self, name: str) -> None:
+        if len(self) >= 4096:
+            self.clear()
+        self.add(name)
+
+
+class Finder:
+    """A table of detectors, in order of rank: where two findings overlap, the longer one names the replacement, then the earlier row.
+
+    `own`: whether rows were added to those that are always there, so that the quick look, which knows only these, says nothing.
+    """
+
+    def __init__(self, detectors: tuple[Detector, ...], *, own: bool = False, seconds: float = _SECONDS) -> None:
+        self.detectors = detectors
+        self.names = _Names()
+        self._own = own
+        self._seconds = seconds
+        self._bare = tuple(one for one in detectors if one.name in _BARE) if not own else detectors
+
+    def detect(self, key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
+        """Hide what is personal or secret in `text`, which stands under `key` (None in a list or at the top).
+
+        Returns the text to show and the kinds hidden, in the order of the table; the same object and `()` where nothing was found. Applying it
+        to its own answer changes nothing. Takes time linear in the text. A number under a telling key is passed as its text; the names of fields
+        are passed as texts without a key, and those that hide nothing are remembered.
+        """
+        if key is not None and not key.isascii():
+            key = plain(key)
+        return self._detect(key, text, DEPTH)
+
+    def _detect(self, key: str | None, text: str, depth: int) -> tuple[str, tuple[str, ...]]:
+        if key is not None and SECRET_KEYS[key] and hides(key, text):
+            return MASKS["secret"], ("secret",)
+        named = key is None and len(text) <= _NAME
+        if named and text in self.names:
+            return text, ()
+        holds = is_json(text)
+        if not self._own and not holds and text.isascii() and still(text):
+            return text, ()
+        found = self._within(key, text, depth, holds=holds)
+        shown, hidden = self._hidden(key, text) if found is None else found
+        if named and not hidden and text.isidentifier():
+            self.names.put(text)
+        return shown, hidden
+
+    def _within(self, key: str | None, text: str, depth: int, *, holds: bool) -> tuple[str, tuple[str, ...]] | None:
+        """What is hidden inside a text that holds another one; None where the text itself is to be looked at."""
+        if not depth:
+            return None
+        if holds:
+            return inside(key, text, lambda above, below: self._detect(above, below, depth - 1))
+        said = decoded(text)
+        if said is None:
+            return None
+        kinds = self._detect(key, said, depth - 1)[1]
+        return (self._mask(kinds[0]), kinds) if kinds else None
+
+    def _mask(self, kind: str) -> str:
+        return next(detector.replacement for detector in self.detectors if detector.name == kind)
+
+    def _hidden(self, key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
+        """What all rules find, again and again until they find nothing more."""
+        whole = _WHOLE.fullmatch(text)
+        if whole is not None and text != whole[1]:  # a decimal or float that is an integer: 4111111111111111.0
+            shown, kinds = self._hidden(key, whole[1])
+            return (shown, kinds) if kinds else (text, ())
+        hidden: set[str] = set()
+        until = time.thread_time() + self._seconds
+        for _ in range(_ROUNDS):
+            found = self.found(key, text, until)
+            if not found:
+                break
+            hidden |= {detector.name for *_, detector in found}
+            text = _replaced(text, found)
+        return text, tuple(dict.fromkeys(one.name for one in self.detectors if one.name in hidden)) if hidden else ()
+
+    def found(self, key: str | None, text: str, until: float = float("inf")) -> list[tuple[int, int, Detector]]:
+        """Every finding, with offsets into `text` itself; detectors look at a copy in which look-alike characters are plain ones."""
+        flat, origin = folded(text)
+        found: list[tuple[int, int, Detector]] = []
+        for detector in self._bare if key is None and text.isdigit() else self.detectors:
+            if not detector.gate(flat):
+                continue
+            for start, end in detector.rule(key, flat):
+                found.append((origin[start], origin[end - 1] + 1, detector) if origin else (start, end, detector))
+            if time.thread_time() > until:
+                raise TimeoutError("a text took too long to look through, so nothing of it may be shown")
+        return found
+
+
+def _replaced(text: str, found: list[tuple[int, int, Detector]]) -> str:
+    """The text with each group of overlapping findings replaced once, by the name of its longest."""
+    found.sort(key=lambda item: (item[0], -item[1]))
+    pieces: list[str] = []
+    done = index = 0
+    while index < len(found):
+        start, end, best = found[index]
+        longest = end - start
+        index += 1
+        while index < len(found) and found[index][0] < end:
+            length = found[index][1] - found[index][0]
+            if length > longest:
+                best, longest = found[index][2], length
+            end = max(end, found[index][1])
+            index += 1
+        pieces += (text[done:start], best.replacement)
+        done = end
+    return "".join([*pieces, text[done:]])

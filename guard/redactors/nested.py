@@ -1,0 +1,118 @@
+"""Nested: texts that hold another text: JSON written into a string, and runs of base64 or hexadecimal digits.
+
+JSON is taken apart where it stands: only the pieces that are hidden are replaced, so that everything else keeps its spelling, and what was JSON
+stays JSON. Of an encoded run only the beginning is decoded, and it is hidden as a whole. Pure; used by `find` before any rule looks.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import NoReturn, TypeAlias
+
+Detect: TypeAlias = Callable[[str | None, str], tuple[str, tuple[str, ...]]]
+"""Hides what is in one text under one key."""
+
+DEPTH = 3
+_MOST = 1_000_000  # characters of a text that is taken apart
+_DECODED = 65_536  # characters of a run that are decoded
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?[0-9][0-9.eE+-]*', re.DOTALL)
+_BASE64 = re.compile(r"(?:data:[^,\n]{0,100};base64,)?(?P<run>[A-Za-z0-9+/]{14,}|[A-Za-z0-9_-]{14,})={0,2}")
+PLAIN = "[A-Za-f][A-Za-z0-9+/_-][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]"
+"""Three characters of ASCII in base64."""
+SAYS_BASE64, SAYS_HEX = re.compile(f"(?:{PLAIN}){{4}}"), re.compile("(?:[2-7][0-9A-Fa-f]){12}")
+"""What a run holds that says twelve characters of ASCII in a row, or more: nearly no random id looks like that. Shorter runs are not decoded."""
+_HEX = re.compile("(?:0[xX])?(?P<run>(?:[0-9a-f]{2}){12,}|(?:[0-9A-F]{2}){12,})")
+
+
+def is_json(text: str) -> bool:
+    """Whether a text may be a JSON object or array."""
+    return text[:1] in {"{", "["} or (text[:1].isspace() and text.lstrip()[:1] in {"{", "["})
+
+
+def inside(key: str | None, text: str, detect: Detect) -> tuple[str, tuple[str, ...]] | None:
+    """A JSON text with everything hidden in it; None where it is no JSON object or array, or more than is taken apart."""
+    if not is_json(text) or len(text) > _MOST or not _parses(text):
+        return None
+    kinds: dict[str, None] = {}
+    pieces: list[str] = []
+    done = 0
+    for match, above in _leaves(text, key):
+        piece = match.group()
+        old = json.loads(piece) if piece[0] == '"' else piece
+        shown, found = detect(above, old)
+        if found:
+            kinds |= dict.fromkeys(found)
+            pieces += (text[done : match.start()], json.dumps(shown, ensure_ascii=False))
+            done = match.end()
+    return ("".join([*pieces, text[done:]]), tuple(kinds)) if kinds else (text, ())
+
+
+def _parses(text: str) -> bool:
+    try:
+        json.loads(text, parse_int=str, parse_float=str, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _leaves(text: str, key: str | None) -> Iterator[tuple[re.Match[str], str | None]]:
+    """Every text, name and number of a JSON text, in order, with the key that it stands under; None for a name."""
+    above: list[str | None] = [key]  # the key of each open object or array
+    current = key
+    objects: list[bool] = []
+    naming = False
+    for match in _TOKEN.finditer(text):
+        sign = match.group()
+        if sign in "{[":
+            above.append(current)
+            objects.append(sign == "{")
+            naming = sign == "{"
+        elif sign in "}]":
+            objects.pop()
+            current, naming = above.pop(), False
+        elif sign == ",":
+            current, naming = above[-1], objects[-1]
+        elif sign == ":":
+            naming = False
+        elif naming:
+            name = json.loads(sign)
+            current = name if above[-1] is None else f"{above[-1]} {name}"
+            yield match, None
+        else:
+            yield match, current
+
+
+def decoded(text: str) -> str | None:
+    """What a text that is one encoded run says; None where it is none, or says nothing that can be read."""
+    if len(text) < 16 or " " in text[:16]:
+        return None
+    raw = _bytes(text)
+    if raw is None:
+        return None
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return raw[: error.start].decode("utf-8") if error.start > len(raw) - 4 > 8 else None
+
+
+def _bytes(text: str) -> bytes | None:
+    """The bytes of a run that may say something."""
+    if SAYS_HEX.search(text) is not None and (match := _HEX.fullmatch(text)) is not None:
+        return binascii.unhexlify(match["run"][: _DECODED & ~1])
+    if SAYS_BASE64.search(text) is not None and (match := _BASE64.fullmatch(text)) is not None:
+        return _base64(match["run"][:_DECODED])
+    return None
+
+
+def _base64(run: str) -> bytes:
+    """The bytes of a run, whichever of the two alphabets it is written in, without what does not fill a byte."""
+    whole = run[: len(run) - (len(run) % 4 == 1)]
+    return base64.b64decode(whole.replace("-", "+").replace("_", "/") + "=" * (-len(whole) % 4))
