@@ -119,8 +119,9 @@ def test_pictures_sounds_links_and_resources_keep_their_form(tmp_path: Path) -> 
     run(go())
 
 
-def test_a_filtered_result_brings_no_block_along(tmp_path: Path) -> None:
-    """Where the policy lists the fields that go back, a sound or a link beside them does not."""
+@pytest.mark.parametrize("rule", ["keep: [id]", "drop: [id]", "roles: {boss: {keep: [id]}}"])
+def test_a_filtered_result_brings_no_block_along(rule: str, tmp_path: Path) -> None:
+    """Where the policy says which fields go back, or do not, a sound or a link beside them does not."""
 
     async def go() -> None:
         policy = POLICY.replace(

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from guard.core.model import ConversationRef, Session, ToolCall
+from guard.core.rules import ResultRule
 from guard.core.values import Json, JsonObject
 from guard.errors import GuardError, StoreError
 from guard.integrations.mcp import messages as m
@@ -207,7 +208,8 @@ class Relay:
 
     def _result(self, guard: Any, outcome: Any, mould: Mould | None) -> JsonObject:
         tool = guard.policy.tools.get(outcome.tool)
-        if mould is not None and tool is not None and tool.result.keep is not None:
+        plain = tool is not None and tool.result == ResultRule(empty=tool.result.empty, max_bytes=tool.result.max_bytes)
+        if mould is not None and not plain:
             mould = Mould(structured=mould.structured, said=mould.said, field=mould.field)  # only what was kept is shown
         found = result_of(told(outcome, self.desk.console), mould, promised=self.view.promised(guard, outcome.tool))
         mark: JsonObject = {"guard/status": outcome.status}
