@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from guard.core.model import Session
+from guard.core.redaction import Redaction
 from guard.core.rules import Limits
 from guard.policy import Loaded
 from guard.review.budget_changes import ceiling_facts, in_force, shadow_facts, window_facts
@@ -23,6 +24,8 @@ def whole_changes(pair: Pair) -> Iterator[Change]:
         yield _change("limits", one)
     for one in ceiling_facts(old.ceilings, new.ceilings):
         yield _change("ceilings", one)
+    for one in _redaction(old.redaction, new.redaction):
+        yield _change("redact", one)
     for one in shadow_facts(*([str(rule) for rule in side.book.trial] for side in pair)):
         yield _change("rules", one)
     for one in _people(old.people, new.people):
@@ -61,6 +64,18 @@ def _price(old: tuple[object, ...] | None, new: tuple[object, ...] | None) -> Di
         return Direction.WIDENS if old is None else Direction.NARROWS
     lower = [after < before for before, after in zip(old, new, strict=True) if after != before]  # type: ignore[operator]
     return Direction.WIDENS if all(lower) else Direction.MAYBE if any(lower) else Direction.NARROWS
+
+
+def _redaction(old: Redaction, new: Redaction) -> Iterator[Fact]:
+    """What is hidden besides: whatever is looked for no more may be seen."""
+    yield from fact(permits(new.regions, old.regions), "region", old.regions, new.regions)
+    yield from fact(permits(new.names, old.names), "names", old.names, new.names)
+    before, after = ({one.name: one for one in side.own} for side in (old, new))
+    for name in sorted({*before, *after}):
+        if name not in before or name not in after:
+            yield Fact(Direction.WIDENS if name in before else Direction.NARROWS, f"detector {name}")
+        elif before[name] != after[name]:
+            yield Fact(Direction.MAYBE, f"detector {name}", note="it finds or shows something else")
 
 
 def _people(old: Mapping[str, Session], new: Mapping[str, Session]) -> Iterator[Fact]:
