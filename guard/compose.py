@@ -5,23 +5,19 @@ Everything else takes what it needs as an argument. Comes last; imported by noth
 
 from __future__ import annotations
 
-import inspect
 import os
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
-from guard.core.values import JsonObject
 from guard.errors import GuardError, PolicyError, Problem
 from guard.redactors import REDACTOR, Detector, made
 from guard.runner import guard as runner
-from guard.runner.behind import without
 from guard.runner.counting import counting
+from guard.runner.patience import Checks, patient
 from guard.runner.reload import Built
 from guard.runner.report import failure
-from guard.runner.threads import within
 from guard.stores import open_store
 from guard.tools import RegisteredTool, registry
 
@@ -32,7 +28,6 @@ if TYPE_CHECKING:
     from guard.policy.source import File
 
 Clock: TypeAlias = Callable[[], float]
-Checks: TypeAlias = Mapping[str, Callable[[JsonObject], str | None]]
 Probes: TypeAlias = Mapping[str, Callable[[str], Any]]
 Folder: TypeAlias = str | os.PathLike[str]
 Folders: TypeAlias = Folder | Sequence[Folder]
@@ -136,7 +131,7 @@ def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits
     plan = Plan(
         folders=_folders(folder),
         tools=registry(tools),
-        checks=_patient(options.get("checks") or {}, patience),
+        checks=patient(options.get("checks") or {}, patience, REDACTOR),
         probes=probes,
         rules=None if origin is None else _database(origin),
         awaits=awaits,
@@ -265,23 +260,6 @@ def _endpoints(loaded: Loaded) -> dict[str, RegisteredTool]:
         problems = [Problem(file=spots[name].file, line=spots[name].line, message=why) for name, why in lacking.items()]
         raise PolicyError(problems, loaded.warnings)
     return found
-
-
-def _patient(checks: Checks, patience: float | None) -> Checks:
-    """The checks, each given up after `patience` seconds; an async one is misuse, since a decision waits for nobody's loop."""
-    waiting = sorted(name for name, check in checks.items() if inspect.iscoroutinefunction(check))
-    if waiting:
-        raise GuardError(f"checks are plain functions; async: {', '.join(waiting)}")
-    return {name: partial(_watched, name, check, patience) for name, check in checks.items()}
-
-
-def _watched(name: str, check: Callable[[JsonObject], str | None], patience: float | None, arguments: JsonObject) -> Any:
-    """Run one check; what it raises refuses, and is told to the host's log besides."""
-    try:
-        return within(partial(check, arguments), patience)
-    except Exception as error:
-        failure(f"check {name}", error, without(REDACTOR, arguments))
-        raise
 
 
 def declared(found: Mapping[str, RegisteredTool]) -> list[Declared]:
