@@ -62,7 +62,10 @@ SHORT = "[image/png, 12 bytes, shown below]"
             id="audio is left out",
         ),
         pytest.param(
-            [{"type": "resource", "resource": {"uri": "file:///a", "text": "inside"}}], "inside", None, id="a resource's text"
+            [{"type": "resource", "resource": {"uri": "file:///a", "text": "inside"}}],
+            "inside",
+            ("inside",),
+            id="a resource's text",
         ),
         pytest.param({"content": [text_block("a")]}, "a", None, id="MCP result"),
         pytest.param({"content": "a", "isError": False}, {"content": "a", "isError": False}, None, id="an object with content"),

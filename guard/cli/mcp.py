@@ -16,8 +16,7 @@ EXAMPLES = f"""examples:
   guard mcp --policy /srv/policies -- npx -y @modelcontextprotocol/server-filesystem /srv/files
   guard mcp --policy /srv/policies --principal E10238 --role employee --attribute city_tier=2 -- mcp-server-time
   guard mcp --policy /srv/policies --url https://example.com/mcp --token-env MCP_TOKEN
-  guard mcp --policy /srv/policies --http 127.0.0.1:8765 --jwt-keys https://id.example.com/jwks.json \\
-      --jwt-issuer https://id.example.com --jwt-audience files --claim roles=realm_access.roles -- mcp-server-time
+  guard mcp --http 127.0.0.1:8765 --jwt-keys https://id.example.com/jwks.json --jwt-issuer https://id.example.com --jwt-audience files -- mcp-server-time
 
 In a client's settings write `guard` for the command, and the rest as its arguments with the server's own command behind --. The policy folder is
 made by `guard init --mcp -- COMMAND`; `guard check --pin --mcp "COMMAND"` writes the server's definitions down as reviewed, and from then on a

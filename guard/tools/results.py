@@ -29,7 +29,7 @@ class Normal(NamedTuple):
     """A tool's return, made JSON.
 
     `value` says everything but the pictures; each stands in it as a short text such as `[image/png, 300 KB, shown below]`. `blocks` is
-    None when there are neither pictures nor several texts. Blocks with texts among them are the whole content in order; blocks that are
+    None when there are neither pictures nor embedded resources nor several texts. Blocks with texts among them are the whole content in order; blocks that are
     pictures only follow after `value`. `failed` is set when the tool itself said that it failed, or broke while its items were read.
     """
 
