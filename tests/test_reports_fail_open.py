@@ -196,7 +196,7 @@ def test_nothing_starts_beside_a_check_br_121(tmp_path: Path, wire: str) -> None
 @pytest.mark.parametrize(
     "answer",
     [{"permission": "deny"}, {"allow": True}, True, False, 0, (), "", b"", {"decision": "allow"}, object(), NotImplemented],
-    ids=lambda answer: type(answer).__name__ + repr(answer)[:24].replace(" ", ""),
+    ids=lambda answer: type(answer).__name__ + repr(answer).partition(" at 0x")[0][:24].replace(" ", ""),
 )
 def test_an_answer_of_another_shape_br_123(tmp_path: Path, wire: str, answer: Any) -> None:
     """Only None lets a call pass; whatever else a check gives back refuses, and its type is on record."""
