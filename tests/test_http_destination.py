@@ -27,6 +27,9 @@ INSIDE = [
     "240.0.0.1",
     "255.255.255.255",
     "192.0.0.170",
+    "192.0.0.192",
+    "192.88.99.1",
+    "fec0::1",
     "::1",
     "::",
     "fe80::1",
@@ -115,7 +118,11 @@ def test_a_listed_host_gets_no_secrets_and_is_looked_up(tmp_path: Path, monkeypa
     with Service(says(body='{"there": 1}')) as other:
         place = f"http://localhost:{other.port}/there"
         with Service(redirects(place)) as service:
-            http: dict[str, Any] = {"redirects": 1, "hosts": ["localhost"], "headers": {"Authorization": "${GUARD_TEST_KEY}"}}
+            http: dict[str, Any] = {
+                "redirects": 1,
+                "hosts": [f"localhost:{other.port}"],
+                "headers": {"Authorization": "${GUARD_TEST_KEY}"},
+            }
             entries = {"shut": of(service, **http), "open": of(service, networks=["127.0.0.0/8", "::1/128"], **http)}
             with closing(guard_with(tmp_path, entries)) as guard:
                 told = [call(guard, name) for name in entries]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import html
 import json
 import threading
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 from http_service_kit import CLERK, Service, call, guard_with, of, says, schema
@@ -175,6 +178,35 @@ def test_secrets_stay_where_they_belong(
     assert all(one.headers["authorization"] == f"Bearer {secret}" and f"key={secret}" in one.target for one in service.asked)
     assert [text for text in seen if secret in text] == []
     assert "[secret]" in told[0].content
+
+
+SPELLED = {
+    "as it is": lambda secret: secret,
+    "in JSON inside JSON": lambda secret: json.dumps({"k": secret}),
+    "in a URL": lambda secret: quote(secret, safe=""),
+    "in a form": quote_plus,
+    "in a small URL": lambda secret: quote(secret, safe="").lower(),
+    "in HTML": html.escape,
+    "in base64": lambda secret: base64.b64encode(secret.encode()).decode(),
+    "in hexadecimal digits": lambda secret: secret.encode().hex(),
+}
+
+
+@pytest.mark.parametrize("status", [200, 422])
+@pytest.mark.parametrize("spelling", SPELLED)
+def test_a_secret_does_not_come_back_in_another_spelling(
+    spelling: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However a service repeats what it was asked with: as data, or as what it says about a mistake."""
+    secret = 'ab"cd\\efgh/ij+kl=='
+    monkeypatch.setenv("GUARD_TEST_KEY", secret)
+    told = SPELLED[spelling](secret)
+    answer = says(status, json.dumps({"said": f"key={told};", told: 1}))
+    http = {"query": {"key": "${GUARD_TEST_KEY}"}}
+    with Service(answer) as service, closing(guard_with(tmp_path, {"t": of(service, **http)})) as guard:
+        shown = call(guard, "t").content
+    assert "[secret]" in shown
+    assert [text for text in (told, json.dumps(told)[1:-1], "efgh") if text in shown] == []
 
 
 def test_no_cookies_and_no_proxies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ TIMEOUT = 30.0
 """Seconds that an endpoint may take, where the tool has no `timeout`."""
 MOST_BYTES = 50_000_000
 MOST_REDIRECTS = 5
+_PORTS = 65_536
 _PLACE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\{([^{}]*)\}|[{}]")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OWN = frozenset(
@@ -165,7 +166,9 @@ def _asked(parts: SplitResult, item: Item, around: Around) -> tuple[tuple[str, T
 
 def _host(item: Item, problems: Problems) -> str:
     host = language.text(item, problems, "http.hosts").lower()
-    if host and not _is_host(host):
+    name, colon, port = host.rpartition(":")
+    good = _is_host(name) and port.isascii() and port.isdigit() and 0 < int(port) < _PORTS if colon else _is_host(host)
+    if host and not good:
         problems.error(
             item, f"http.hosts: {host} is not a host", "write a name such as files.example.com, without scheme or path"
         )

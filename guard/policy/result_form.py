@@ -75,12 +75,19 @@ def _read(item: Item, shapes: Mapping[str, Item], problems: Problems) -> Item | 
         cure = f"write a schema below it, or the name of a file that ends in {_END}"
         problems.error(item, f"schema of the result: a mapping or a file's name is needed, not {language.kind_of(item)}", cure)
         return None
-    if item.value in shapes:
-        return shapes[item.value]
+    found = shapes.get(_beside(item))
+    if found is not None:
+        return found
     near = nearest(item.value, shapes)
     cure = f"did you mean {near}?" if near else f"put it into the policy folder, under a name that ends in {_END}"
     problems.error(item, f"schema of the result: there is no file {item.value}", cure)
     return None
+
+
+def _beside(item: Item) -> str:
+    """The name of a file that is named here: of several layers, it is in the one in which the name stands."""
+    folder, slash, _ = item.file.rpartition("/")
+    return f"{folder}{slash}{item.value}"
 
 
 def _judge(schema: Schema) -> Callable[[Json], bool]:
@@ -94,7 +101,8 @@ def _judge(schema: Schema) -> Callable[[Json], bool]:
 
 def warn_unused(shapes: Mapping[str, Item], entries: Iterable[Item], problems: Problems) -> None:
     """Say which schema files no tool names."""
-    used = {one for entry in entries if isinstance(one := entry.at(["result", "schema"]).value, str)} if shapes else set()
+    named = [entry.at(["result", "schema"]) for entry in entries] if shapes else []
+    used = {_beside(one) for one in named if isinstance(one.value, str)}
     for name in sorted(shapes.keys() - used):
         problems.warn(Item(name, None), "no tool names this file", f"write result: {{schema: {name}}}, or remove it")
 

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+_SPECIAL = tuple(map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10")))
+"""Networks for special purposes that some versions of Python take for public."""
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
@@ -46,7 +48,13 @@ def _as_address(host: str) -> Address | None:
 
 def public(address: Address) -> bool:
     """Whether everybody reaches the same machine there."""
-    return address.is_global and not address.is_multicast and not address.is_reserved
+    if (
+        address.is_multicast
+        or address.is_reserved
+        or any(address in network for network in _SPECIAL if network.version == address.version)
+    ):
+        return False
+    return address.is_global
 
 
 def _real(address: Address) -> Address:

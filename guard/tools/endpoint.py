@@ -19,12 +19,11 @@ from guard.core.values import Json, JsonObject, encode
 from guard.errors import OutcomeUnknownError, ToolError
 from guard.tools.registry import RegisteredTool
 from guard.tools.request import write
+from guard.tools.secrets import Secrets
 from guard.tools.sending import Answer, Sender
 
 SECONDS = 30.0
-_SHORTEST = 6  # characters of a secret that is looked for in answers
 _SAID = 1_000  # bytes of what a service says about a mistake
-_HIDDEN = "[secret]"
 _GOOD, _REFUSED = range(200, 300), range(400, 500)
 
 
@@ -51,7 +50,7 @@ def _usable(value: str) -> bool:
 def offered(name: str, endpoint: Endpoint, secrets: Mapping[str, str], *, acts: bool, seconds: float) -> RegisteredTool:
     """A tool that sends the request, with the secrets of the environment that it names."""
     sender = Sender(endpoint, acts=acts, seconds=seconds)
-    hidden = [value for value in secrets.values() if len(value) >= _SHORTEST]
+    hidden = Secrets(secrets.values())
 
     def run(arguments: JsonObject, key: str) -> Any:
         try:
@@ -63,7 +62,7 @@ def offered(name: str, endpoint: Endpoint, secrets: Mapping[str, str], *, acts: 
         try:
             return _meaning(sender.send(written), hidden, acts=acts)
         except ToolError as error:
-            raise ToolError(_clean(str(error), hidden)) from None
+            raise ToolError(hidden.out_of(str(error))) from None
 
     return RegisteredTool(
         name=name,
@@ -78,13 +77,13 @@ def offered(name: str, endpoint: Endpoint, secrets: Mapping[str, str], *, acts: 
     )
 
 
-def _meaning(answer: Answer, hidden: list[str], *, acts: bool) -> Json:
+def _meaning(answer: Answer, hidden: Secrets, *, acts: bool) -> Json:
     """The data of an answer. Raises ToolError for a failure, OutcomeUnknownError where an action may have taken effect all the same."""
     if answer.status in _GOOD:
         return _data(answer, hidden, acts=acts)
     if acts and (answer.status not in _REFUSED or answer.status == HTTPStatus.REQUEST_TIMEOUT):
         raise OutcomeUnknownError
-    raise ToolError(f"The service answered {_status(answer.status)}.{_said(answer)}")
+    raise ToolError(f"The service answered {_status(answer.status)}.{_said(answer, hidden)}")
 
 
 def _status(status: int) -> str:
@@ -94,17 +93,17 @@ def _status(status: int) -> str:
         return str(status)
 
 
-def _said(answer: Answer) -> str:
+def _said(answer: Answer, hidden: Secrets) -> str:
     """What the service says about a mistake in the request, where it says it in JSON and briefly."""
     if answer.status not in _REFUSED or not answer.whole or len(answer.body) > _SAID:
         return ""
     try:
-        return f" It says: {encode(_json(answer.body, []))}" if _is_json(answer.kind) else ""
+        return f" It says: {encode(_json(answer.body, hidden))}" if _is_json(answer.kind) else ""
     except ValueError:
         return ""
 
 
-def _data(answer: Answer, hidden: list[str], *, acts: bool) -> Json:
+def _data(answer: Answer, hidden: Secrets, *, acts: bool) -> Json:
     done = {"ok": True, "status": answer.status}
     if not answer.body and answer.whole:
         return done if acts else None
@@ -112,7 +111,7 @@ def _data(answer: Answer, hidden: list[str], *, acts: bool) -> Json:
         if answer.whole and _is_json(answer.kind):
             return _json(answer.body, hidden)
         if answer.whole and (answer.kind.startswith("text/") or not answer.kind):
-            return _clean(answer.body.decode("utf-8"), hidden)
+            return hidden.out_of(answer.body.decode("utf-8"))
     except ValueError:
         pass
     if acts:
@@ -124,11 +123,11 @@ def _is_json(kind: str) -> bool:
     return kind == "application/json" or kind.endswith("+json")
 
 
-def _json(body: bytes, hidden: list[str]) -> Json:
+def _json(body: bytes, hidden: Secrets) -> Json:
     """Exact numbers, no repeated keys, no secrets. Raises ValueError."""
     try:
         found = json.loads(body.decode("utf-8"), parse_float=Decimal, parse_constant=_unfit, object_pairs_hook=_pairs)
-        return _clean(found, hidden)
+        return hidden.out_of(found)
     except (RecursionError, ArithmeticError):
         raise ValueError from None
 
@@ -142,16 +141,3 @@ def _pairs(pairs: list[tuple[str, Json]]) -> JsonObject:
     if len(found) != len(pairs):
         raise ValueError
     return found
-
-
-def _clean(value: Json, hidden: list[str]) -> Json:
-    """Without the secrets that were sent along: a service may repeat what it was asked with."""
-    if not hidden or not isinstance(value, str | dict | list):
-        return value
-    if isinstance(value, str):
-        for secret in hidden:
-            value = value.replace(secret, _HIDDEN)
-        return value
-    if isinstance(value, list):
-        return [_clean(item, hidden) for item in value]
-    return {_clean(key, hidden): _clean(item, hidden) for key, item in value.items()}

@@ -84,7 +84,9 @@ class Sender:
         port = parts.port or usual
         safe = parts.scheme == "https" or (parts.scheme == target.scheme == "http")
         known = host == self._endpoint.host and port == self._endpoint.port
-        if not safe or not (known or host in self._endpoint.hosts):
+        listed = host in self._endpoint.hosts and port == usual
+        named = f"{host}:{port}" in self._endpoint.hosts
+        if not safe or not (known or listed or named):
             raise ToolError("The service sent the request to a place that the policy does not name.")
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         return Target(scheme=parts.scheme, host=host, port=port, target=path, own=known)

@@ -48,6 +48,8 @@ def approve(both: Both) -> Item:
     narrow = alternatives(both.narrow)
     if wide is None or (both.wide is not None and both.same):
         return both.wide or both.narrow  # unreadable: whoever compiles it says so
+    if narrow is not None and both.wide is None and _unsaid(both) and not all(one.who for one in narrow):
+        both.loosens("the action does not say who approves it", "write approve: there; a narrower layer may only ask more")
     if narrow is None or not any(one.who for one in wide):
         return both.narrow
     before = len(both.problems.errors)
@@ -55,6 +57,12 @@ def approve(both: Both) -> Item:
     if len(both.problems.errors) > before:
         return both.narrow
     return listed(both.narrow, found) if isinstance(both.narrow.value, list) else found[0]
+
+
+def _unsaid(both: Both) -> bool:
+    """Whether a wider layer knows the tool as an action without saying who approves it, which is a mistake there and no permission here."""
+    kind = both.entry.fields.get("kind")
+    return kind is not None and kind.value == "action"
 
 
 def alternatives(item: Item | None) -> list[_Asked] | None:

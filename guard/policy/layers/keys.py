@@ -13,6 +13,7 @@ from guard.core.paths import ANY, parse_field
 from guard.core.values import equal
 from guard.policy import language
 from guard.policy.ceilings import bounded
+from guard.policy.endpoints import TIMEOUT
 from guard.policy.layers.asking import approve
 from guard.policy.layers.both import Both, mapping, parts, seconds, words
 from guard.policy.layers.hides import HIDES, hidden
@@ -81,13 +82,15 @@ def _copy(item: Item, *, added: bool) -> Item:
 
 def shorter(both: Both) -> Item:
     """A time-out may be shortened."""
-    if both.wide is None:
+    usual = f"{TIMEOUT:g}s" if "http" in both.entry.fields else None
+    told = both.wide.value if both.wide else usual
+    if told is None:
         return both.narrow
-    most, value = seconds(both.wide), seconds(both.narrow)
+    most, value = seconds(both.wide) if both.wide else TIMEOUT, seconds(both.narrow)
     if most is None:
-        return both.wide
+        return both.wide or both.narrow
     if value is not None and value > most:
-        both.loosens(f"{both.narrow.value} is more than {both.wide.value}", f"write at most {both.wide.value}, or leave it out")
+        both.loosens(f"{both.narrow.value} is more than {told}", f"write at most {told}, or leave it out")
     return both.narrow
 
 

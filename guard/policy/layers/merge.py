@@ -47,7 +47,9 @@ def layered(reading: Reading, problems: Problems) -> Written:
         _take(whole, layer.documents)
         whole.first = False
     others = (mapping(item, {key: item}) for key, item in whole.others)
-    return Written(place=reading.place, files=reading.files, documents=(_document(whole, layers), *others), layers=layers)
+    shapes = {name: item for layer in layers for name, item in layer.shapes.items()}
+    documents = (_document(whole, layers), *others)
+    return Written(place=reading.place, files=reading.files, documents=documents, shapes=shapes, layers=layers)
 
 
 def _document(whole: _Whole, layers: Sequence[Written]) -> Item:

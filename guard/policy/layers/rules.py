@@ -38,6 +38,7 @@ def layers_of(
     found: list[Layer] = []
     defined: set[str] = set()
     wider = RuleBook()
+    rewarded: dict[str, Item] = {}
     for one in written:
         narrowest = one is written[-1]
         files = (*one.files, *([rows] if rows and narrowest else ()))
@@ -45,8 +46,9 @@ def layers_of(
         own = entries_of(one)
         voters = {name: roles(item.fields.get("approve")) for name, item in own.items()}
         book = book_of(files, own, voters, people, shape, problems, Beside(tools=names, roles=wider.roles, narrowest=narrowest))
-        _check_grants(book, wider, problems)
+        _check_grants(book, wider, rewarded, problems)
         wider = _joined(wider, book)
+        rewarded = {**_shown_to(own), **rewarded}
         first = {name for name, item in own.items() if "kind" in item.fields} - defined
         defined |= first
         layer = None if shape is None else _layer(one.place, shape, book, wider, names, first, problems)
@@ -83,9 +85,15 @@ def _joined(wider: RuleBook, book: RuleBook) -> RuleBook:
     return RuleBook(rules, {**book.grants, **wider.grants}, wider.roles | book.roles, book.groups, trial)
 
 
-def _check_grants(book: RuleBook, wider: RuleBook, problems: Problems) -> None:
+def _shown_to(entries: Mapping[str, Item]) -> dict[str, Item]:
+    """The roles for which a layer has rules about results of their own: some of them may see more than others."""
+    results = [item.fields["result"] for item in entries.values() if "result" in item.fields]
+    return {role: spot for one in results if "roles" in one.fields for role, spot in one.fields["roles"].fields.items()}
+
+
+def _check_grants(book: RuleBook, wider: RuleBook, rewarded: Mapping[str, Item], problems: Problems) -> None:
     """Nobody is given a role that a wider layer speaks about: only that layer says who has it."""
-    spoken: dict[str, Item] = {}
+    spoken: dict[str, Item] = dict(rewarded)
     for rule, spot in wider.rules.items():
         spoken.setdefault(rule.sub, spot)
     for grant, spot in wider.grants.items():
