@@ -83,11 +83,22 @@ def read_folder(folder: str | os.PathLike[str], problems: Problems, *, alone: bo
     if not any(is_yaml(name) for name in names) and (alone or not names):
         problems.error(spot, "the policy folder holds no YAML file", "write tools.yaml in it")
     skipped = [entry.name for entry in found if entry.name not in names and _looks_like_policy(entry.name)]
+    skipped += [f"{entry.name}/{name}" for entry in found if entry.name not in skipped for name in _below(entry)]
     if skipped:
         problems.warn(
             spot, f"not read: {', '.join(map(_shown, skipped))}", "rename what belongs to the policy, move the rest away"
         )
     return list(_read(here, names, problems))
+
+
+def _below(entry: Path) -> list[str]:
+    """The files of a folder in the policy folder that somebody may believe to be read."""
+    if entry.name.startswith((".", "_")) or entry.is_symlink() or not entry.is_dir():
+        return []
+    try:
+        return sorted(below.name for below in entry.iterdir() if _looks_like_policy(below.name))
+    except OSError:
+        return []
 
 
 def read_case_files(folder: str | os.PathLike[str], problems: Problems) -> list[File]:
@@ -144,7 +155,7 @@ def is_rules(name: str) -> bool:
 
 def is_trial(name: str) -> bool:
     """Whether a file of this name holds denials on trial: `shadow.csv`, or `shadow-refunds.csv` and the like."""
-    return re.fullmatch(r"(.*/)?shadow([-_.].+)?\.csv", name) is not None
+    return re.fullmatch(r"(.*/)?shadow(-.+)?\.csv", name) is not None
 
 
 def _read(here: Path, names: list[str], problems: Problems) -> Iterator[File]:

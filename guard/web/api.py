@@ -104,7 +104,8 @@ async def _body(request: Request) -> bytes:
 
 
 def _answer(value: JsonObject, status: int = 200) -> Response:
-    return Response(encode(value), status, headers=_HEADERS, media_type="application/json")
+    body = encode(value).encode("utf-8", "replace")  # half a character, which no text may hold, is no reason to lose an answer
+    return Response(body, status, headers=_HEADERS, media_type="application/json")
 
 
 def _problem(message: str, status: int) -> Response:
