@@ -96,7 +96,7 @@ limits:
   conversation: {calls: 200, tokens: 9000, cost: {at_most: 5, enforce: shadow}, result_bytes: 4000000, result_tokens: 500000}
   windows: [{calls: 1000, per: 1h, of: tenant}, {calls: 900, per: 2h, enforce: shadow}]
 ceilings:
-  {message_calls: 100, user_words: 500, result_bytes: 3000, open_approvals: 10, approval_expires: 7d, arguments_bytes: 30000, arguments_depth: 20, arguments_items: 200}
+  {message_calls: 100, user_words: 500, result_bytes: 3000, result_depth: 30, result_items: 4000, open_approvals: 10, approval_expires: 7d, arguments_bytes: 30000, arguments_depth: 20, arguments_items: 200}
 prices: {m: {in: 2, out: 8}}
 redact:
   region: [GB]
@@ -250,6 +250,8 @@ EDITS: dict[str, tuple[str, str]] = {
     "ceilings.message_calls": ("message_calls: 100", "message_calls: 101"),
     "ceilings.user_words": ("user_words: 500", "user_words: 499"),
     "ceilings.result_bytes": ("result_bytes: 3000", "result_bytes: 3001"),
+    "ceilings.result_depth": ("result_depth: 30", "result_depth: 29"),
+    "ceilings.result_items": ("result_items: 4000", "result_items: 4001"),
     "ceilings.open_approvals": ("open_approvals: 10", "open_approvals: 11"),
     "ceilings.approval_expires": ("approval_expires: 7d", "approval_expires: 8d"),
     "price.in": ("in: 2", "in: 3"),

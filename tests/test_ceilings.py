@@ -100,6 +100,29 @@ def test_results(tmp_path: Path, ceilings: str, own: str, size: int, cut: bool) 
     assert ("of 101 characters shown]" in str(desk.propose(("c1", "get", {})).outcomes[0].content)) is cut
 
 
+SHAPES = {
+    # name: (ceiling, what the tool returns, whether a part of it is left out)
+    "as deep as it may be": ("result_depth: 3", {"a": [[1]]}, False),
+    "deeper": ("result_depth: 3", {"a": [[[1]]]}, True),
+    "deeper in an MCP result": ("result_depth: 3", {"content": [], "structuredContent": {"a": [[[1]]]}}, True),
+    "deeper than a list in a tuple": ("result_depth: 2", ({"a": [1]},), True),
+    "as many as may be": ("result_items: 4", [1, 2, 3], False),
+    "one more": ("result_items: 4", [1, 2, 3, 4], True),
+    "one more field": ("result_items: 4", {"a": 1, "b": 2, "c": 3, "d": 4}, True),
+    "as many fields": ("result_items: 4", {"a": 1, "b": 2, "c": 3}, False),
+    "one more from a generator": ("result_items: 4", (n for n in range(4)), True),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_of_results(tmp_path: Path, name: str) -> None:
+    """What is nested deeper, or comes behind so many values, is left out, and its place says so."""
+    ceiling, value, cut = SHAPES[name]
+    desk = start(tmp_path, "openai-chat", GET % "" + f"ceilings: {{{ceiling}}}\n", {"get": lambda **_: value}, watched=False)
+    told = str(desk.propose(("c1", "get", {})).outcomes[0].content)
+    assert ("nested too deeply" in told or "more than 4 values" in told) is cut
+
+
 PAY = "tools: {pay: {kind: action, allow: [staff], approve: {by: [boss]}}}\nceilings: {open_approvals: 2}\n"
 
 

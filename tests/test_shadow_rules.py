@@ -12,7 +12,7 @@ from reports import U1, U2, Desk, codes, start, states
 from guard import PolicyError
 from guard.policy import load_policy
 from guard.policy.casbin_rules import CasbinAuthorizer
-from guard.policy.source import is_trial
+from guard.policy.file_names import is_trial
 
 TOOLS = """tools:
   look: {kind: read, allow: [staff]}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from guard.cli.places import UsageError
 from guard.cli.show import spell
-from guard.policy.source import is_rules, is_yaml
+from guard.policy.file_names import is_rules, is_yaml
 
 _MORE = re.compile(r"tools-[0-9]+\.yaml")
 

@@ -24,9 +24,9 @@ from guard.integrations.mcp.lines import start
 from guard.integrations.mcp.listing import Listing, judge, missing, registered
 from guard.integrations.mcp.messages import RemoteError
 from guard.policy import Survey, survey_policy
+from guard.policy.file_names import PINS
 from guard.policy.pins import Drift, Pin, compare
 from guard.policy.problems import Problems, squash
-from guard.policy.source import PINS
 
 _CURE = 'review the definition, then guard check --pin --mcp "…"'
 

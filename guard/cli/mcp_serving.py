@@ -28,9 +28,10 @@ from guard.integrations.mcp.listing import missing
 from guard.integrations.mcp.peer import Channel
 from guard.integrations.mcp.relay import Relay
 from guard.policy import load_policy
+from guard.policy.file_names import PINS
 from guard.policy.pins import Pin, read_pins
 from guard.policy.problems import Problems, squash
-from guard.policy.source import PINS, File
+from guard.policy.source import File
 from guard.redactors import REDACTOR
 from guard.tools import RegisteredTool
 

@@ -11,9 +11,10 @@ from guard.cli.places import UsageError
 from guard.cli.show import spell
 from guard.errors import GuardError
 from guard.policy import Survey
+from guard.policy.file_names import PINS
 from guard.policy.pins import Pin, compare, definitions, pins_text, read_pins
 from guard.policy.problems import Problems
-from guard.policy.source import PINS, File, read_folder
+from guard.policy.source import File, read_folder
 
 _OURS = frozenset({"pin-changed", "pins-broken"})
 

@@ -204,6 +204,8 @@ class Ceilings:
     message_calls: int = 1_000  # of one assistant message; those beyond are refused
     user_words: int = 100_000  # characters of the user's text that are searched; more is no evidence
     result_bytes: int = 200_000  # of one result, where the tool has no `max_bytes`
+    result_depth: int = 100  # of what a tool returned; what lies deeper is left out
+    result_items: int = 1_000_000  # values of what a tool returned; what comes behind them is left out
     open_approvals: int = 20  # questions about calls of one person, in one tenant, that wait for a decision
     approval_seconds: float = 2_592_000.0  # for which a question may stand
 

@@ -12,12 +12,13 @@ from guard.core.model import Session
 from guard.core.rules import Tool
 from guard.policy import language
 from guard.policy.approvals import check_role
+from guard.policy.file_names import is_rules
 from guard.policy.problems import Problems
 from guard.policy.reading import ROWS
 from guard.policy.rule_files import Rule, RuleBook, read_rules
 from guard.policy.rule_names import warn_names
 from guard.policy.rule_shape import Shape
-from guard.policy.source import File, Item, is_rules
+from guard.policy.source import File, Item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

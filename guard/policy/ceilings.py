@@ -20,6 +20,8 @@ HARD: Mapping[str, int] = {
     "message_calls": 10_000,
     "user_words": 10_000_000,
     "result_bytes": 16_777_216,
+    "result_depth": 100,
+    "result_items": 1_000_000,
     "open_approvals": 1_000,
     "approval_expires": 31_622_400,
 }
@@ -63,7 +65,7 @@ def bounded(item: Item | None, key: str, problems: Problems, what: str) -> float
         return None
     most = HARD[key]
     if value == 0:
-        effect = "withholds every result" if key == "result_bytes" else "refuses everything"
+        effect = "withholds every result" if key.startswith("result_") else "refuses everything"
         problems.error(item, f"{what}: 0 {effect}", "write a number from 1 up (of bytes, calls, …), or leave it out")
     elif value > most:
         told = language.spelled(most) if key == SECONDS else str(most)

@@ -88,6 +88,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "message_calls",
         "user_words",
         "result_bytes",
+        "result_depth",
+        "result_items",
         "open_approvals",
         "approval_expires",
     ),

@@ -14,8 +14,9 @@ from typing import Literal
 
 from guard.core.rules import Tool
 from guard.core.values import Json, canonical, digest
+from guard.policy.file_names import PINS
 from guard.policy.problems import Problems, is_invisible
-from guard.policy.source import PINS, File, Item, text_of
+from guard.policy.source import File, Item, text_of
 
 LONGEST = 160
 """Characters of a description that a pin shows; the digest covers all of it."""

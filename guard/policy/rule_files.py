@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from guard.policy.engine.checks import check_rule
 from guard.policy.engine.closure import MAX_CHAIN, Closure, tangles
 from guard.policy.engine.functions import NAMES, table
+from guard.policy.file_names import is_trial
 from guard.policy.naming import Naming
 from guard.policy.on_trial import no_trial
 from guard.policy.problems import Problems, is_invisible, is_line_break, meant
 from guard.policy.rule_shape import Shape, shape_of
-from guard.policy.source import File, Item, is_trial, text_of
+from guard.policy.source import File, Item, text_of
 
 ACTS = ("call", "approve")
 EFFECTS = ("allow", "deny")

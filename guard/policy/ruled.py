@@ -14,6 +14,7 @@ from guard.core.rules import Tool
 from guard.core.values import digest
 from guard.policy.books import book_of, voters_of
 from guard.policy.callers import warn_callers, warn_silent, warn_whole
+from guard.policy.file_names import is_rules, is_yaml
 from guard.policy.layers.authorizer import Layer, LayeredAuthorizer
 from guard.policy.layers.rules import entries_of, joined, layers_of, warn_layers
 from guard.policy.pins import check_pins
@@ -23,7 +24,7 @@ from guard.policy.reading import ROWS
 from guard.policy.reveals import warn_result_roles
 from guard.policy.rule_files import RuleBook
 from guard.policy.rule_shape import shape_of
-from guard.policy.source import File, Item, is_rules, is_yaml
+from guard.policy.source import File, Item
 from guard.policy.written import Written
 
 

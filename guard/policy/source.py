@@ -15,16 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from guard.core.values import Json
-from guard.policy.problems import Problems, is_invisible
+from guard.policy.file_names import is_cases, is_policy, is_yaml, looks_like_policy, shown
+from guard.policy.problems import Problems
 
 MAX_NODES = 100_000
 """Values in one file, aliases counted each time they are used: an alias bomb must not stop the machine."""
 
 MAX_BYTES = 20_000_000
 """Bytes of one policy file."""
-
-PINS = "pins.json"
-"""The definitions of tools that a person has reviewed."""
 
 _TAG = "tag:yaml.org,2002:"
 _TEXTS = frozenset({"str", "timestamp"})  # YAML 1.2 has no dates: they are texts
@@ -79,14 +77,14 @@ def read_folder(folder: str | os.PathLike[str], problems: Problems, *, alone: bo
     except OSError as failure:
         problems.error(spot, f"the policy folder cannot be read: {failure.strerror}", "name a folder that holds tools.yaml")
         return []
-    names = [entry.name for entry in found if _is_policy(entry.name) and (entry.is_file() or _points_nowhere(entry))]
+    names = [entry.name for entry in found if is_policy(entry.name) and (entry.is_file() or _points_nowhere(entry))]
     if not any(is_yaml(name) for name in names) and (alone or not names):
         problems.error(spot, "the policy folder holds no YAML file", "write tools.yaml in it")
-    skipped = [entry.name for entry in found if entry.name not in names and _looks_like_policy(entry.name)]
+    skipped = [entry.name for entry in found if entry.name not in names and looks_like_policy(entry.name)]
     skipped += [f"{entry.name}/{name}" for entry in found if entry.name not in skipped for name in _below(entry)]
     if skipped:
         problems.warn(
-            spot, f"not read: {', '.join(map(_shown, skipped))}", "rename what belongs to the policy, move the rest away"
+            spot, f"not read: {', '.join(map(shown, skipped))}", "rename what belongs to the policy, move the rest away"
         )
     return list(_read(here, names, problems))
 
@@ -96,7 +94,7 @@ def _below(entry: Path) -> list[str]:
     if entry.name.startswith((".", "_")) or entry.is_symlink() or not entry.is_dir():
         return []
     try:
-        return sorted(below.name for below in entry.iterdir() if _looks_like_policy(below.name))
+        return sorted(below.name for below in entry.iterdir() if looks_like_policy(below.name))
     except OSError:
         return []
 
@@ -112,50 +110,9 @@ def read_case_files(folder: str | os.PathLike[str], problems: Problems) -> list[
     return list(_read(here, names, problems))
 
 
-def is_cases(name: str) -> bool:
-    """Whether a file of this name holds the policy's own cases: `cases.yaml`, or `cases-refunds.yaml` and the like."""
-    return re.fullmatch(r"cases([-_.].+)?\.ya?ml", name) is not None
-
-
 def _points_nowhere(entry: Path) -> bool:
     """Whether a link leads to nothing: what it stands for is missing, which is a mistake and not an absence."""
     return entry.is_symlink() and not entry.exists()
-
-
-def _is_policy(name: str) -> bool:
-    if name.startswith((".", "cases")):  # cases are read by the reviewer's desk, not here
-        return False
-    return name in {"model.conf", PINS} or is_yaml(name) or is_rules(name) or is_shape(name)
-
-
-def _looks_like_policy(name: str) -> bool:
-    """Whether somebody may believe that a file of this name is part of the policy."""
-    lower = name.lower()
-    return lower == PINS or (not is_cases(name) and any(end in lower for end in (".csv", ".yaml", ".yml", ".conf")))
-
-
-def _shown(name: str) -> str:
-    return "".join(f"[U+{ord(char):04X}]" if is_invisible(char) else char for char in name)
-
-
-def is_yaml(name: str) -> bool:
-    """Whether a file of this name is read as YAML, however its ending is written."""
-    return name.lower().endswith((".yaml", ".yml"))
-
-
-def is_shape(name: str) -> bool:
-    """Whether a file of this name holds the JSON Schema of a tool's result."""
-    return name.endswith(".schema.json")
-
-
-def is_rules(name: str) -> bool:
-    """Whether a file of this name is read as Casbin rules, however its ending is written."""
-    return name.lower().endswith(".csv")
-
-
-def is_trial(name: str) -> bool:
-    """Whether a file of this name holds denials on trial: `shadow.csv`, or `shadow-refunds.csv` and the like."""
-    return re.fullmatch(r"(.*/)?shadow(-.+)?\.csv", name) is not None
 
 
 def _read(here: Path, names: list[str], problems: Problems) -> Iterator[File]:

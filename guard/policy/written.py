@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from guard.policy import language
+from guard.policy.file_names import is_shape, is_yaml
 from guard.policy.problems import Problems
-from guard.policy.source import File, Item, is_shape, is_yaml, read_folder, read_yaml
+from guard.policy.source import File, Item, read_folder, read_yaml
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

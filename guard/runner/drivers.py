@@ -92,7 +92,7 @@ class SyncRun:
         started = now()
         try:
             with self._hands.busy(command):
-                return finished(within(call, command.tool.timeout), started)
+                return finished(within(call, command.tool.timeout), command, started)
         except TooLateError as error:
             self._hands.late(command, error.pending, started)
             return p.Executed(timed_out=True)

@@ -106,7 +106,8 @@ class AsyncRun:
         started, before = now(), _cancels()
         try:
             with self._hands.busy(command):
-                done = finished(await self._call(call, self._hands.is_async(command), command.tool.timeout), started)
+                value = await self._call(call, self._hands.is_async(command), command.tool.timeout)
+                done = finished(value, command, started)
         except TooLateError as error:
             self._hands.late(command, error.pending, started)
             done = p.Executed(timed_out=True)

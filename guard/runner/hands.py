@@ -133,7 +133,7 @@ class Hands:
 
     def _late(self, command: p.Execute, came: Came, started: float) -> None:
         try:
-            ran = finished(came.get(), started)
+            ran = finished(came.get(), command, started)
         except Exception as error:  # noqa: BLE001 - as for a tool that ended in time
             ran = self.raised(command, error, started)
         except BaseException:  # noqa: BLE001 - as when it is interrupted in time: nobody knows
@@ -232,7 +232,7 @@ def guarded(call: Callable[[], Any]) -> Any:
         raise StoreError(f"the store failed: {type(error).__name__}") from error
 
 
-def finished(value: object, started: float) -> p.Executed:
+def finished(value: object, command: p.Execute, started: float) -> p.Executed:
     """What a tool returned, as JSON."""
     kind = type(value)  # never what a hostile object says that it is
     if issubclass(kind, BaseException):
@@ -241,7 +241,7 @@ def finished(value: object, started: float) -> p.Executed:
         raise OutcomeUnknownError  # it promises an end that nobody here waits for
     if issubclass(kind, GeneratorType):
         value = list(islice(cast("Iterator[object]", value), _ITEMS))  # what it raises is what the tool raises
-    normal = normalise(value)
+    normal = normalise(value, command.tool.ceilings.result_depth, command.tool.ceilings.result_items)
     return p.Executed(value=normal.value, content=normal.blocks, failed=normal.failed, ms=_since(started))
 
 

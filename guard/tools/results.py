@@ -38,20 +38,23 @@ class Normal(NamedTuple):
     failed: bool = False
 
 
-def normalise(value: object) -> Normal:
-    """Make `value` JSON. Lets nothing through but KeyboardInterrupt and a task's cancellation; plain JSON comes back as the same object."""
+def normalise(value: object, depth: int = DEPTH, items: int = NODES) -> Normal:
+    """Make `value` JSON. Lets nothing through but KeyboardInterrupt and a task's cancellation; plain JSON comes back as the same object.
+
+    What lies deeper than `depth`, or behind `items` values, is left out and says so.
+    """
     if issubclass(type(value), BaseException):
         return Normal(marker(value), None, failed=True)  # returned instead of raised
     try:
-        if type(value) is dict and "content" not in value and "type" not in value and _flat(value):
+        if type(value) is dict and "content" not in value and "type" not in value and len(value) < items and _flat(value):
             return Normal(value, None, value.get("ok") is False)
         raw = value if type(value) in _BUILT_IN else dumped(value)
-        content = _content(raw)
+        content = _content(raw, depth, items)
         if content is not None:
             return content
-        if _plain(raw):
+        if _plain(raw, depth, items):
             return Normal(raw, None, type(raw) is dict and raw.get("ok") is False)
-        walk = Walk()
+        walk = Walk(depth, items)
         told = walk.json(raw, 0)
         failed = walk.failed or (isinstance(told, dict) and told.get("ok") is False)
         return Normal(told, tuple(walk.images) or None, failed)
@@ -73,21 +76,21 @@ def _flat(value: dict[Any, Any]) -> bool:
                 return False
         elif kind is int and not -_EDGE < item < _EDGE:
             return False
-    return len(value) <= NODES
+    return True
 
 
-def _plain(value: Any) -> bool:
+def _plain(value: Any, depth: int, items: int) -> bool:
     """Whether `value` is JSON that may go on as it is: exact types, finite numbers, no data URIs, within depth and size.
 
     Level by level rather than recursively, so that neither depth nor a cycle can hurt.
     """
     level: list[Any] = [(value,)]
     seen = 0
-    for _ in range(DEPTH):
+    for _ in range(depth + 1):
         below: list[Any] = []
         for container in level:
             seen += len(container)
-            if seen > NODES or not _plain_items(container, below):
+            if seen > items or not _plain_items(container, below):
                 return False
         if not below:
             return True
@@ -134,11 +137,11 @@ def _clean(text: str) -> bool:
     return True
 
 
-def _content(value: Any) -> Normal | None:
+def _content(value: Any, depth: int, items: int) -> Normal | None:
     """Content blocks in any of their spellings; None when `value` is data."""
     kind = type(value)
     if kind is dict:
-        return _of_message(value) if "content" in value else _of_list([value]) if "type" in value else None
+        return _of_message(value, depth, items) if "content" in value else _of_list([value]) if "type" in value else None
     if kind is list or kind is tuple:
         return _of_list(value) if value else None
     return _of_blocks((value,)) if kind is Image else None
@@ -167,7 +170,7 @@ def _clean_block(walk: Walk, block: Block) -> Block:
 _MESSAGE = frozenset({"content", "isError", "is_error", "structuredContent", "structured_content", "_meta", "meta"})
 
 
-def _of_message(raw: dict[Any, Any]) -> Normal | None:
+def _of_message(raw: dict[Any, Any], depth: int, items: int) -> Normal | None:
     """An MCP result. What it says in structure wins over the same thing said in text, so that a field rule cannot be sidestepped."""
     content = raw.get("content")
     if not raw.keys() <= _MESSAGE or not isinstance(content, list | tuple):
@@ -179,7 +182,7 @@ def _of_message(raw: dict[Any, Any]) -> Normal | None:
     structured = raw.get("structuredContent") or raw.get("structured_content")
     if failed or not structured:
         return _of_blocks(blocks, failed=failed)
-    walk = Walk()
+    walk = Walk(depth, items)
     told = walk.json(structured, 0)
     images = (*(block for block in blocks if isinstance(block, Image)), *walk.images)
     return Normal(told, images or None, walk.failed)

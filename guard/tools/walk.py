@@ -61,17 +61,17 @@ def dumped(value: object) -> object:
 class Walk:
     """One walk over one value: how much was seen, which containers are open, which pictures were lifted out."""
 
-    def __init__(self) -> None:
+    def __init__(self, depth: int = DEPTH, items: int = NODES) -> None:
         self.images: list[Image] = []
         self.failed = False
-        self._left = NODES
+        self._depth, self._items, self._left = depth, items, items
         self._open: set[int] = set()
 
     def json(self, value: Any, depth: int) -> Json:
         """The JSON of `value`. Never raises for what the value does."""
         self._left -= 1
         if self._left < 0:
-            return truncated(f"more than {NODES} values")
+            return truncated(f"more than {self._items} values")
         try:
             return self._atom(value, depth)
         except (Exception, SystemExit):  # noqa: BLE001 - a hostile object costs its own place, never its siblings'
@@ -112,7 +112,7 @@ class Walk:
         return marker(value)
 
     def _nested(self, value: Any, depth: int) -> Json:
-        if depth >= DEPTH:
+        if depth >= self._depth:
             return marker(value, "nested too deeply")
         if id(value) in self._open:
             return marker(value, "a cycle")
