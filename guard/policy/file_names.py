@@ -16,6 +16,7 @@ def is_cases(name: str) -> bool:
 
 
 def is_policy(name: str) -> bool:
+    """Whether a file of this name is a part of the policy."""
     if name.startswith((".", "cases")):  # cases are read by the reviewer's desk, not here
         return False
     return name in {"model.conf", PINS} or is_yaml(name) or is_rules(name) or is_shape(name)
@@ -28,6 +29,7 @@ def looks_like_policy(name: str) -> bool:
 
 
 def shown(name: str) -> str:
+    """A name with its invisible characters spelled out."""
     return "".join(f"[U+{ord(char):04X}]" if is_invisible(char) else char for char in name)
 
 
