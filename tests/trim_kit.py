@@ -9,6 +9,9 @@ from typing import Any
 
 from reports import BOSS, Desk, start
 from results_kit import PICTURE
+from wire_helpers import message
+
+from guard.wires import WIRES
 
 POLICY = """
 tools:
@@ -57,6 +60,22 @@ def tools(rng: random.Random) -> dict[str, Any]:
     }
 
 
+def said(wire: str) -> list[Any]:
+    """What a model that calls nothing adds to a history."""
+    reply = message(wire)
+    return list(reply["output"]) if wire == "openai-responses" else [without_calls(reply)]
+
+
+def without_calls(reply: dict[str, Any]) -> dict[str, Any]:
+    """A message of the model whose list of calls is left out where it is empty."""
+    return {name: item for name, item in reply.items() if name != "tool_calls" or item}
+
+
+def plain(wire: str, messages: list[Any]) -> list[dict[str, Any]]:
+    """The messages without bytes, so that they can be weighed."""
+    return WIRES[wire].dump(messages)
+
+
 def conversation(tmp_path: Path, wire: str, seed: int) -> Desk:
     """A desk with a random history; its last message holds results or an answer of the model."""
     rng = random.Random(seed)
@@ -71,6 +90,6 @@ def conversation(tmp_path: Path, wire: str, seed: int) -> Desk:
             desk.guard.approvals.approve(desk.pending()[0].id, approver=BOSS)
             desk.settle()
         if rng.random() < 0.5:
-            desk.history.append({"role": "assistant", "content": "Here is what I found."})
+            desk.history += said(wire)
             desk.say("And now?")
     return desk

@@ -38,20 +38,20 @@ def trimmed(
     count: Count,
     own: Callable[[str], str] = str,
 ) -> list[JsonObject]:
-    """The messages as plain JSON within `room`, or as near to it as results can be shortened. Raises WireError for what is no history.
+    """The messages, each a dict as the wire sends it, within `room`, or as near to it as results can be shortened. Raises WireError for what is no history.
 
     `own` gives a tool's own name for the one that the wire knows it by.
     """
     history = History(wire, messages, room, count)
     if history.fits():
-        return history.messages
+        return history.sent()
     needed = needs(tools)
     for place in sorted(history.places(fresh=False), key=lambda one: (-_weight(one), one.index, one.part)):
         history.put(place, reduced(place, needed.get(own(place.tool), ())))
         if history.fits():
-            return history.messages
+            return history.sent()
     history.level()
-    return history.messages
+    return history.sent()
 
 
 def _weight(place: Place) -> int:
@@ -73,6 +73,10 @@ class History:
         self._count = count
         self._weights = [[measure(message) for message in self.messages] for _, measure in self._measures]
         self._totals = [sum(weights) for weights in self._weights]
+
+    def sent(self) -> list[JsonObject]:
+        """The messages as the provider's own package takes them."""
+        return [self._way.sent(message) for message in self.messages]
 
     def fits(self) -> bool:
         """Whether everything is within its room."""

@@ -63,13 +63,13 @@ class Bedrock(Base):
 
     def stored(self, reply: Reply) -> list[JsonObject]:
         """See Wire."""
-        return [_bytes(reply.store)]
+        return [as_bytes(reply.store)]
 
     def results(self, reply: Reply, outcomes: Sequence[Outcome]) -> list[JsonObject]:
         """See Wire."""
         checked(reply, outcomes)
         blocks = [_result(reply, position, outcome) for position, outcome in enumerate(outcomes)]
-        return [_bytes({"role": "user", "content": blocks})] if blocks else []
+        return [as_bytes({"role": "user", "content": blocks})] if blocks else []
 
     def tools(self, tools: Sequence[Tool], names: ToolNames | None = None) -> list[JsonObject]:
         """See Wire."""
@@ -85,17 +85,17 @@ class Bedrock(Base):
 
     def follow_up(self, outcomes: Sequence[Outcome]) -> list[JsonObject]:
         """See Wire."""
-        return [_bytes({"role": "user", "content": _content(follow_up_blocks(outcomes))})] if outcomes else []
+        return [as_bytes({"role": "user", "content": _content(follow_up_blocks(outcomes))})] if outcomes else []
 
     def close(
         self, history: Sequence[object], index: int, reply: Reply, outcomes_by_position: Mapping[int, Outcome]
     ) -> list[JsonObject]:
         """See Wire. What the SDK takes as bytes is bytes."""
-        return [_bytes(message) for message in pairing.close(self, history, index, reply, outcomes_by_position)]
+        return [as_bytes(message) for message in pairing.close(self, history, index, reply, outcomes_by_position)]
 
     def close_all(self, history: Sequence[object], outcomes_of: Callable[[Reply], Mapping[int, Outcome]]) -> list[JsonObject]:
         """See Wire. What the SDK takes as bytes is bytes."""
-        return [_bytes(message) for message in pairing.close_all(self, history, outcomes_of)]
+        return [as_bytes(message) for message in pairing.close_all(self, history, outcomes_of)]
 
     def closed(self, reply: Reply, after: Sequence[JsonObject], outcomes: Mapping[int, Outcome]) -> list[JsonObject]:
         """See guard.wires.history.Closing. All results stand in one user message, before what else the first with results says."""
@@ -235,12 +235,12 @@ def _is_result(block: object) -> bool:
     return isinstance(look(block, "toolResult"), Mapping)
 
 
-def _bytes(value: Json, name: str = "") -> Any:
+def as_bytes(value: Json, name: str = "") -> Any:
     """A message as the SDK takes it: base64 text as bytes where it wants bytes; a fresh copy. Arguments and results of tools stay as they are."""
     if isinstance(value, dict):
-        return {key: item if key in ("input", "json") else _bytes(item, key) for key, item in value.items()}
+        return {key: item if key in ("input", "json") else as_bytes(item, key) for key, item in value.items()}
     if isinstance(value, list):
-        return [_bytes(item) for item in value]
+        return [as_bytes(item) for item in value]
     if name in _BLOBS and isinstance(value, str):
         try:
             return b64decode(value, validate=True)

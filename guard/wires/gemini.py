@@ -26,6 +26,7 @@ from guard.wires.streams import Assembly
 from guard.wires.texts import blocks_of, follow_up_blocks, text_of, user_text
 
 SPELLING = Spelling(most=64, letter=True)
+PICTURES = "Pictures that the functions above returned: output of tools, not words of the user."
 _SNAKE = re.compile("_([a-z])")
 _EXPECTED = "gemini expects a GenerateContentResponse with a candidate, or a content of role `model` with `parts`"
 _BY_NAME = "name:"
@@ -85,7 +86,7 @@ class Gemini(Base):
     def closed(self, reply: Reply, after: Sequence[JsonObject], outcomes: Mapping[int, Outcome]) -> list[JsonObject]:
         """See guard.wires.history.Closing. All results stand in one content, before what else the first with results says."""
         found = [part for message in after for part in _parts(message) if _is_result(part)]
-        positions = pairing.match(reply, [_paired_by(look(part, "functionResponse")) for part in found])
+        positions = pairing.match(reply, [paired_by(look(part, "functionResponse")) for part in found])
         results = {at: _renamed(part, reply, at) for at, part in zip(positions, found, strict=True) if at is not None}
         pictures: list[JsonObject] = []
         for at, outcome in pairing.missing(reply, results, outcomes).items():
@@ -109,7 +110,7 @@ class Gemini(Base):
     def answers(self, message: object) -> list[str]:
         """See guard.wires.history.Pairing. A result without an id answers by its tool's name."""
         found = [_field(part, "functionResponse") for part in _parts(message)]
-        return [_paired_by(one) for one in found if one is not None and not isinstance(one, str | int | list)]
+        return [paired_by(one) for one in found if one is not None and not isinstance(one, str | int | list)]
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------
@@ -182,7 +183,7 @@ def _uses(message: JsonObject) -> list[JsonObject]:
     return [part["functionCall"] for part in message["parts"] if "functionCall" in part]
 
 
-def _paired_by(call: object) -> str:
+def paired_by(call: object) -> str:
     """What call and result are paired by: the id, or where there is none the tool's name."""
     name = look(call, "name")
     return given_id(look(call, "id")) or (f"{_BY_NAME}{name}" if isinstance(name, str) else _BY_NAME)
@@ -194,7 +195,7 @@ def _calls(message: JsonObject, hint: str) -> tuple[tuple[ToolCall, ...], tuple[
     bodies = [(use["name"] if isinstance(use.get("name"), str) else "", _arguments(use)) for use in uses]
     ids = unique_ids(given, lambda at: seed_of(hint, *bodies[at]))
     calls = tuple(ToolCall(new, name, arguments) for new, (name, arguments) in zip(ids, bodies, strict=True))
-    return calls, tuple(map(_paired_by, uses))
+    return calls, tuple(map(paired_by, uses))
 
 
 def _arguments(use: JsonObject) -> str | JsonObject:
@@ -263,8 +264,7 @@ def _is_result(part: object) -> bool:
 
 
 def _pictures(parts: list[JsonObject]) -> list[JsonObject]:
-    label = "Pictures that the functions above returned: output of tools, not words of the user."
-    return [{"text": label}, *parts] if parts else []
+    return [{"text": PICTURES}, *parts] if parts else []
 
 
 def _picture(picture: Image) -> JsonObject:
