@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
+from types import MappingProxyType
 
 from guard.core.model import AuthorizedCall, CallKey, Refusal, Usage, ValidCall
 from guard.core.paths import Path
@@ -237,6 +238,16 @@ def _once(call: AuthorizedCall, key: CallKey) -> list[Charge]:
     ]
 
 
+OVER: Mapping[str, str] = MappingProxyType(
+    {
+        "turn": " in one turn",
+        "run": " since the user last spoke",
+        "conversation": " in one conversation",
+    }
+)
+"""What a count goes over, in words, by the beginning of its budget's name; the rest of that name is whose it is, and told to nobody."""
+
+
 def exceeded(charge: Charge) -> Refusal:
     """The refusal for a budget that would be overdrawn. Says which, never what others have used."""
     kind = charge.name.split(":", 1)[0]
@@ -248,10 +259,9 @@ def exceeded(charge: Charge) -> Refusal:
         return _passed(charge, charge.window)
     if kind == "equal":
         return Refusal(reason=Reason.REPEATED_CALL, rules=("limit equal",))
-    what = {"sum": "the sum of amounts", "tool": "calls of this tool", "calls": "calls"}.get(kind, kind)
-    return Refusal(
-        reason=Reason.LIMIT_REACHED, detail=f"The limit on {what} ({charge.scope.split(':')[0]}).", rules=(f"limit {kind}",)
-    )
+    what = {"sum": "the sum of amounts", "tool": "calls of this tool"}.get(kind, "calls")
+    over = OVER.get(charge.scope.partition(" of ")[0], "")
+    return Refusal(reason=Reason.LIMIT_REACHED, detail=f"The limit on {what}{over}.", rules=(f"limit {kind}",))
 
 
 def _passed(charge: Charge, window: float) -> Refusal:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from guard.core.limit import OVER
 from guard.core.values import equal
 from guard.review.judging import told
 from guard.review.point import Point
@@ -114,7 +115,7 @@ _WORKED: Mapping[str, Callable[[Point, Happened], bool]] = {
 }
 """How the work of a point shows. Limits are told by their name and by what they count over."""
 
-_OVER = {"limits.turn": "turn of", "limits.run": "run of", "limits.conversation": "conversation of"}
+_OVER = {f"limits.{name}": words for name, words in OVER.items()}
 
 
 def _window(point: Point, one: Happened) -> bool:
