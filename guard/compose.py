@@ -11,11 +11,12 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
+from guard.core.ports import Redactor
 from guard.errors import GuardError, PolicyError, Problem
 from guard.redactors import REDACTOR, Detector, made
 from guard.runner import guard as runner
 from guard.runner.counting import counting
-from guard.runner.patience import Checks, patient
+from guard.runner.patience import Checks, Hides, patient
 from guard.runner.reload import Built
 from guard.runner.report import failure
 from guard.stores import open_store
@@ -131,7 +132,8 @@ def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits
     plan = Plan(
         folders=_folders(folder),
         tools=registry(tools),
-        checks=patient(options.get("checks") or {}, patience, REDACTOR),
+        checks=options.get("checks") or {},
+        patience=patience,
         probes=probes,
         rules=None if origin is None else _database(origin),
         awaits=awaits,
@@ -197,6 +199,8 @@ class Plan:
     verify: Sequence[Verify] | None = None
     rows: tuple[Any, Sequence[Problem]] | None = None  # what the database said last
     detectors: tuple[Detector, ...] = ()
+    patience: float | None = None
+    hiding: Redactor = REDACTOR  # as the policy that was built last says
 
     def read(self, *, ask: bool) -> Reading:
         """Everything that the policy is made of, as it is now. Raises PolicyError where the database cannot be asked."""
@@ -215,15 +219,17 @@ class Plan:
         try:
             return rules.read()
         except Exception as error:  # noqa: BLE001 - a foreign adapter may raise anything
-            failure("the adapter of the rules", error, REDACTOR)
+            failure("the adapter of the rules", error, self.hiding)
             raise unreadable(error) from None
 
     def build(self, reading: Any) -> Built:
         """Compile, check and verify what was read. Raises PolicyError."""
         from guard.policy.load import load_reading  # noqa: PLC0415 - as above
 
-        loaded = load_reading(reading, declared(self.tools), checks=self.checks, probes=self.probes)
-        hiding, trouble = made(loaded.policy.redaction, self.detectors)
+        hides = Hides(self.hiding)
+        checks = patient(self.checks, self.patience, hides)
+        loaded = load_reading(reading, declared(self.tools), checks=checks, probes=self.probes)
+        hides.redactor, trouble = made(loaded.policy.redaction, self.detectors)
         problems = self._misfits(loaded.names) + [Problem(file=self.folders[-1], message=f"redact: {why}") for why in trouble]
         for verify in (VERIFY if self.verify is None else self.verify) if not problems else ():
             problems += verify(loaded, reading.cases)
@@ -231,7 +237,8 @@ class Plan:
         if problems:
             raise PolicyError(problems, loaded.warnings)
         tools = {**{name: self.tools[one] for name, one in loaded.names.items()}, **_endpoints(loaded)}
-        return Built(policy=loaded.policy, tools=tools, warnings=loaded.warnings, redactor=hiding)
+        self.hiding = hides.redactor
+        return Built(policy=loaded.policy, tools=tools, warnings=loaded.warnings, redactor=self.hiding)
 
     def _misfits(self, names: Mapping[str, str]) -> list[Problem]:
         lost = [name for name, registered in names.items() if registered not in self.tools]

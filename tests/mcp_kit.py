@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from guard import AsyncGuard, Session
-from guard.cli.mcp_serving import absent, server_pins
+from guard.cli.mcp_serving import Hiding, absent, server_pins
 from guard.compose import PolicyWarning
 from guard.integrations.mcp.desk import Desk
 from guard.integrations.mcp.lines import start
 from guard.integrations.mcp.messages import UnfitError
 from guard.integrations.mcp.relay import Relay
-from guard.redactors import REDACTOR
 
 RAW = Path(__file__).parent / "mcp_raw_server.py"
 MAIL = "kim.doe@example.com"
@@ -135,7 +134,7 @@ def desk_for(place: Path, told: list[str], **more: Any) -> Desk:
             warnings.simplefilter("ignore", PolicyWarning)
             return AsyncGuard.load(place, tools=[*tools, *absent(str(place), "mcp", tools)], store="memory://")
 
-    return Desk(server="mcp", make=make, pins=lambda: server_pins(place, "mcp"), hide=REDACTOR.detect, say=told.append, **more)
+    return Desk(server="mcp", make=make, pins=lambda: server_pins(place, "mcp"), hide=Hiding(place), say=told.append, **more)
 
 
 @asynccontextmanager

@@ -8,7 +8,6 @@ from guard.cli.views import ORIGINS
 from guard.core.hiding import hide
 from guard.core.values import JsonObject
 from guard.policy.engine.explain import Candidate, Explained
-from guard.redactors import REDACTOR
 from guard.review.explain import Explanation
 
 
@@ -67,11 +66,11 @@ def _failed(rule: Candidate) -> str:
 
 
 def arguments(one: Explanation, *, values: bool) -> JsonObject | None:
-    """The final arguments, redacted as in the audit."""
+    """The final arguments, redacted as in the audit: by the detectors that the policy asks for."""
     final = one.call.arguments
     if final is None or values:
         return final
-    shown: JsonObject = hide(final, REDACTOR, set())
+    shown: JsonObject = hide(final, one.redactor, set())
     return shown
 
 

@@ -21,6 +21,7 @@ from guard.cli.places import UsageError
 from guard.cli.show import spell
 from guard.compose import AsyncGuard, PolicyWarning
 from guard.core.model import Session
+from guard.core.ports import Redactor
 from guard.errors import GuardError, PolicyError
 from guard.integrations.mcp.desk import Desk
 from guard.integrations.mcp.lines import Child, own_lines, start
@@ -32,9 +33,10 @@ from guard.policy.file_names import PINS
 from guard.policy.pins import Pin, read_pins
 from guard.policy.problems import Problems, squash
 from guard.policy.source import File
-from guard.redactors import REDACTOR
+from guard.redactors import redactor
 from guard.tools import RegisteredTool
 
+_WITHHELD = "[withheld: the policy does not load]"
 _LAST_LOOK = 0.5  # seconds for the exit code of a server whose output has ended
 
 
@@ -89,11 +91,28 @@ def desk_of(arguments: argparse.Namespace) -> Desk:
         server=arguments.server,
         make=lambda tools: make_guard(str(folder), store, arguments.server, tools),
         pins=lambda: server_pins(folder, arguments.server),
-        hide=REDACTOR.detect,
+        hide=Hiding(folder),
         say=say,
         console=arguments.console,
         seconds=arguments.timeout,
     )
+
+
+class Hiding:
+    """What the policy of a folder hides, for what passes by before there is a guard. A policy that does not load shows nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._redactor: Redactor | None = None
+
+    def __call__(self, key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
+        """See guard.core.ports.Redactor."""
+        if self._redactor is None:
+            try:
+                self._redactor = redactor(load_policy(str(self._folder)).policy.redaction)
+            except (GuardError, ImportError, ValueError):
+                return _WITHHELD, ("withheld",)
+        return self._redactor.detect(key, text)
 
 
 def make_guard(folder: str, store: str, server: str, tools: Sequence[RegisteredTool]) -> AsyncGuard:

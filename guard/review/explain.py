@@ -23,13 +23,14 @@ from guard.core.model import (
     ToolCall,
     ValidCall,
 )
-from guard.core.ports import Facts
+from guard.core.ports import Facts, Redactor
 from guard.core.reasons import Reason
 from guard.core.values import Json, canonical
 from guard.policy import Loaded
 from guard.policy.casbin_rules import CasbinAuthorizer
 from guard.policy.engine.explain import Explained
 from guard.policy.layers.authorizer import LayeredAuthorizer
+from guard.redactors import redactor
 from guard.review.cases import Case
 from guard.review.cells import rule_places
 from guard.review.matrix import conditions
@@ -63,6 +64,7 @@ class Explanation:
     places: Mapping[str, str]
     demands: tuple[str, ...]
     version: str
+    redactor: Redactor = field(repr=False, compare=False)  # what hides as the policy says
 
 
 @dataclass(slots=True)
@@ -133,6 +135,7 @@ def _explanation(
         places=rule_places(loaded),
         demands=conditions(tool) if tool else (),
         version=loaded.policy.version,
+        redactor=redactor(loaded.policy.redaction),
     )
 
 

@@ -53,7 +53,9 @@ class Keeper:
     """The leases and the unwritten outcomes of one guard."""
 
     def __init__(self, store: p.Store, redactor: p.Redactor) -> None:
-        self._store, self._redactor = store, redactor
+        self._store = store
+        self.redactor = redactor
+        """What hides, as the policy in force says: another version brings its own."""
         self._held: dict[CallKey, _Held] = {}
         self._owed: list[p.Finish | tuple[CallKey, str]] = []
         self._pause, self._retry = _FIRST, 0.0
@@ -132,7 +134,7 @@ class Keeper:
     def _withdraw(self, key: CallKey, sign: str) -> None:
         row = self._store.call(key)
         if row is not None and row.status == "started" and row.executor.partition("@")[0] == sign and row.attempt == 1:
-            self._store.record(*never_started(row, self._redactor))
+            self._store.record(*never_started(row, self.redactor))
 
     def _write(self, finish: p.Finish) -> None:
         first = finish.rows[0] if finish.rows else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -20,20 +21,27 @@ from guard.runner.threads import within
 Checks: TypeAlias = Mapping[str, Callable[[JsonObject], str | None]]
 
 
-def patient(checks: Checks, patience: float | None, redactor: Redactor) -> Checks:
+@dataclass(slots=True)
+class Hides:
+    """What hides in the host's log what a check raises. A policy names its checks before it is known what it hides, so this is set later."""
+
+    redactor: Redactor
+
+
+def patient(checks: Checks, patience: float | None, hides: Hides) -> Checks:
     """The checks, each given up after `patience` seconds; an async one is misuse, since a decision waits for nobody's loop."""
     waiting = sorted(name for name, check in checks.items() if inspect.iscoroutinefunction(check))
     if waiting:
         raise GuardError(f"checks are plain functions; async: {', '.join(waiting)}")
-    return {name: partial(_watched, name, check, patience, redactor) for name, check in checks.items()}
+    return {name: partial(_watched, name, check, patience, hides) for name, check in checks.items()}
 
 
 def _watched(
-    name: str, check: Callable[[JsonObject], str | None], patience: float | None, redactor: Redactor, arguments: JsonObject
+    name: str, check: Callable[[JsonObject], str | None], patience: float | None, hides: Hides, arguments: JsonObject
 ) -> Any:
     """Run one check; what it raises refuses, and is told to the host's log besides."""
     try:
         return within(partial(check, arguments), patience)
     except Exception as error:
-        failure(f"check {name}", error, without(redactor, arguments))
+        failure(f"check {name}", error, without(hides.redactor, arguments))
         raise

@@ -169,11 +169,16 @@ class Reloader:
             return Reloaded(version=current.policy.version, changed=False)
         built = _built(self._source(), reading)
         self.previous, self.left = current, None
-        self.current = current.followed_by(built.policy, built.tools, reading.mark, built.redactor)
+        self._put(current.followed_by(built.policy, built.tools, reading.mark, built.redactor))
         self.loads += 1
         self.found()
         published(built.policy.version, built.warnings, current.hands.redactor)
         return Reloaded(version=built.policy.version, changed=True, warnings=built.warnings)
+
+    def _put(self, version: InForce) -> None:
+        """Put a version in force: what is still owed to the store is hidden as this one says."""
+        self.current = version
+        version.hands.keeper.redactor = version.hands.redactor
 
     def roll_back(self) -> Reloaded:
         """Put the policy in force again that was before. Raises GuardError where none is kept. The folder stays as it is."""
@@ -183,7 +188,8 @@ class Reloader:
                 raise GuardError(
                     "no earlier policy is kept: only the one before the newest load is, and until it is back in force"
                 )
-            self.current, self.previous, self.left = before, None, current.mark
+            self._put(before)
+            self.previous, self.left = None, current.mark
             self.loads += 1
             told = f"{current.policy.version[:12]} was rolled back; the folder still holds it: mend it, or reload it"
             self.failed(GuardError(told))

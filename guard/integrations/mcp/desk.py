@@ -38,7 +38,7 @@ class Desk:
     """What the sessions of one proxy share.
 
     `make` builds the guard for the tools of the server; `pins` reads the reviewed definitions (None: nobody has reviewed any) and raises
-    GuardError where that cannot be told; `say` writes a line for the person who looks after the proxy.
+    GuardError where that cannot be told; `hide` hides what passes by before there is a guard; `say` writes a line for the person who looks after the proxy.
     """
 
     server: str
@@ -53,8 +53,9 @@ class Desk:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def hidden(self, text: str) -> str:
-        """A text of the server that passes by, safe to show."""
-        return self.hide(None, text)[0]
+        """A text of the server that passes by, safe to show: by the policy in force, once there is a guard."""
+        hide = self.hide if self.guard is None else self.guard.redactor.detect
+        return hide(None, text)[0]
 
     async def ready(self, found: Sequence[Json]) -> tuple[AsyncGuard, Listing]:
         """Judge a listing; the first one that can be used makes the guard. Raises GuardError."""
