@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reports import EVERY, Desk, codes, outcome, start, states
+from reports import Desk, codes, outcome, start, states
+
+from guard.wires import WIRES
 
 ACCOUNT, TAX, PHONE, CODE = "ACC-7741-9928", "T-4471-99", "+1 415 555 2678", "pickup-7718"
 POLICY = """
@@ -57,8 +59,10 @@ def desk_of(tmp_path: Path, kind: str, wire: str = "openai-chat", store: str = "
     return desk, value
 
 
-@EVERY
-@pytest.mark.parametrize("kind", RULES)
+WIRED = [("openai-chat", kind) for kind in RULES] + [(wire, "masked") for wire in sorted(WIRES) if wire != "openai-chat"]
+
+
+@pytest.mark.parametrize(("wire", "kind"), WIRED)
 def test_a_ground_holds_on_what_the_model_did_not_see(tmp_path: Path, wire: str, kind: str) -> None:
     """The value itself is grounded, whoever told it to the model; one that the tool did not return is not."""
     desk, value = desk_of(tmp_path, kind, wire)
