@@ -1,0 +1,67 @@
+"""The look at a whole JSON text without google-re2: piece by piece, what is remembered of names and words is never remembered of what may hide something."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from guard.core.hiding import hide
+from guard.core.values import encode
+from guard.redactors import detect, redactor
+
+SLOW, FAST = redactor(fast=False), redactor()
+CLEAN: dict[str, Any] = {
+    "a word that tells, as a value": {"kind": "phone", "of": "password", "by": ["token", "ssn"]},
+    "ids of letters and digits": {"id": "txn_f7ce44574766", "ref": "6WF51M", "code": "HAT086", "hex": "7890abcdef012345"},
+    "times": {"at": "2024-05-03T08:02:00", "from": "06:00:00", "day": "2024-05-03"},
+    "a word that begins like one of a phone": {"line": "Cellular plan", "shop": "Smartphones for all"},
+    "letters that begin like a key": [{"s": "r"}, {"unit": "SK"}, {"list": ["t", "v", "s"]}],
+    "long names": {"cancellation_policy_of_the_booking": "non_refundable_within_two_days", "n": 1234567},
+}
+LOUD: dict[str, Any] = {
+    "the same word as a key": {"kind": "x", "password": "correct horse"},
+    "a key above": {"phone": {"home": "07400 123456"}},
+    "a number": {"n": 4111111111111111},
+    "a fraction of zeros": {"n": 4111111111111111.0},
+    "letters alone": ["pplx-" + "aBcDeFgHiJkLmNoPqRsTuVwXyZaBcDeFgHiJ"],
+    "encoded letters": ["a2ltLmRvZUBleGFtcGxlLmNvbQ=="],
+    "an id of seven digits": {"of": "X1234567L"},
+    "an address as a name": {"10.11.12.13": 1},
+    "between others": {"a": ["x", "DE89370400440532013000", "y"]},
+}
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_clean_values_are_quiet(name: str) -> None:
+    """They are the common case, and are looked through once."""
+    for _ in range(2):
+        assert SLOW.quiet(encode(CLEAN[name]))
+    assert hide(CLEAN[name], SLOW, set()) is CLEAN[name]
+
+
+@pytest.mark.parametrize("name", LOUD)
+def test_what_hides_something_is_loud_however_often_it_was_seen(name: str) -> None:
+    """Nothing that may hide something is remembered as a name that does not."""
+    for _ in range(3):
+        assert not SLOW.quiet(encode(LOUD[name]))
+        assert hide(LOUD[name], SLOW, set()) == hide(LOUD[name], FAST, set())
+        for clean in CLEAN.values():
+            SLOW.quiet(encode(clean))
+
+
+_SOME = "phone key password secret token ssn nhs mobile tel social national api id sk live eyJ xoxb ghp bearer basic"
+WORDS = st.sampled_from(_SOME.split())
+NAMES = st.lists(WORDS | st.text("abZ_", min_size=1, max_size=12), min_size=1, max_size=4).map("_".join)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.dictionaries(NAMES, NAMES | st.sampled_from(["hunter22", "07400 123456", "AB123456C", 12345678]), max_size=4)))
+def test_names_and_words_in_any_order(values: list[dict[str, Any]]) -> None:
+    """Whatever was learned from one value, the next one is judged as if it were the first."""
+    for value in [*values, *reversed(values)]:
+        if SLOW.quiet(encode(value)):
+            assert all(not detect(key, str(item))[1] and not detect(None, key)[1] for key, item in value.items())
+        assert hide(value, SLOW, set()) == hide(value, FAST, set())
