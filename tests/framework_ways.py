@@ -1,0 +1,93 @@
+"""The ways through frameworks: real agents of the real packages, their models at the scripted provider over HTTP. Rows beside `conformance.WAYS`."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from conformance import Seen, Way, seen
+from conformance_scenarios import Call, Scenario
+from provider import Provider, _completion
+from wire_helpers import answers, message
+
+from guard.core.model import Image
+
+
+class Framework(Way):
+    """A conversation of openai-chat, brought by an agent."""
+
+    provider: ClassVar[Provider]
+    model: ClassVar[Any]
+    lost: ClassVar[frozenset[str]] = frozenset()  # scenarios that the framework cannot bring
+
+    @property
+    def wire(self) -> str:
+        return "openai-chat"
+
+    @property
+    def turns(self) -> int:
+        return max((row.key.turn for row in self.rows()), default=0)
+
+    def rows(self) -> list[Any]:
+        return [row for row in self.guard.store.rows(self.chat.ref) if row.outcome is not None]
+
+    def turn(self, calls: tuple[Call, ...], *, cut: bool = False) -> list[Seen]:
+        named = [(call_id, self.told(tool), text) for call_id, tool, text in calls]
+        said = _completion(message("openai-chat", *named), {}, 1)
+        if cut:
+            said["choices"][0]["finish_reason"] = "length"
+        self.provider.script[:] = [said, {"role": "assistant", "content": "ok"}]
+        self.run()
+        return self.newest(len(calls))
+
+    def newest(self, count: int) -> list[Seen]:
+        """What the ledger has of the newest turn, which is what the provider was sent."""
+        assert self.provider.rejections == []
+        rows = [row.outcome for row in self.rows() if row.key.turn == self.turns]
+        assert len(rows) == count
+        if not self.provider.script:
+            sent = [content for _, content in answers("openai-chat", self.provider.requests[-1]["messages"])][-count:]
+            assert [one for one in sent if isinstance(one, str)] == [one.content for one in rows if isinstance(one.content, str)]
+        return [seen(one, self.own) for one in rows]
+
+    def run(self) -> None:
+        """Have the agent go on until it is done or pauses."""
+        raise NotImplementedError
+
+
+def lacks(blocks: Any) -> bool:
+    return not any(isinstance(one, Image) for one in blocks)
+
+
+class LangChain(Framework):
+    """`create_agent` with the middleware; a held call is answered."""
+
+    lost = frozenset({"refuse: a repeated key", "refuse: no object", "text and picture"})
+
+    def __post_init__(self) -> None:
+        from langchain.agents import create_agent
+        from langgraph.checkpoint.memory import InMemorySaver
+
+        from guard.integrations.langchain import guard_middleware
+
+        super().__post_init__()
+        self.thread: Any = {"configurable": {"thread_id": "t"}}
+        self.agent = create_agent(self.model, middleware=[guard_middleware(self.chat)], checkpointer=InMemorySaver())
+
+    @classmethod
+    def carries(cls, wire: str, scenario: Scenario) -> bool:
+        return True
+
+    def run(self) -> None:
+        self.agent.invoke({"messages": self.history}, self.thread)
+        self.history = []
+
+    def again(self, calls: tuple[Call, ...]) -> list[Seen]:
+        from langgraph.types import Command
+
+        if self.held == "suspend":
+            self.agent.invoke(Command(resume="look"), self.thread)
+        else:
+            self.provider.script[:] = [{"role": "assistant", "content": "ok"}]
+            self.agent.invoke({"messages": self.chat.settled()}, self.thread)
+        assert self.provider.script == []
+        return [seen(row.outcome, self.own) for row in self.rows()]
