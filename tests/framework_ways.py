@@ -9,8 +9,6 @@ from conformance_scenarios import Call, Scenario
 from provider import Provider, _completion
 from wire_helpers import answers, message
 
-from guard.core.model import Image
-
 
 class Framework(Way):
     """A conversation of openai-chat, brought by an agent."""
@@ -35,6 +33,7 @@ class Framework(Way):
         said = _completion(message("openai-chat", *named), {}, 1)
         if cut:
             said["choices"][0]["finish_reason"] = "length"
+        self.provider.rejections.clear()
         self.provider.script[:] = [said, {"role": "assistant", "content": "ok"}]
         self.run()
         return self.newest(len(calls))
@@ -54,14 +53,10 @@ class Framework(Way):
         raise NotImplementedError
 
 
-def lacks(blocks: Any) -> bool:
-    return not any(isinstance(one, Image) for one in blocks)
-
-
 class LangChain(Framework):
     """`create_agent` with the middleware; a held call is answered."""
 
-    lost = frozenset({"refuse: a repeated key", "refuse: no object", "text and picture"})
+    lost = frozenset({"refuse: a repeated key", "refuse: no object"})
 
     def __post_init__(self) -> None:
         from langchain.agents import create_agent
@@ -89,5 +84,50 @@ class LangChain(Framework):
         else:
             self.provider.script[:] = [{"role": "assistant", "content": "ok"}]
             self.agent.invoke({"messages": self.chat.settled()}, self.thread)
+        assert self.provider.script == []
+        return [seen(row.outcome, self.own) for row in self.rows()]
+
+
+class Agents(Framework):
+    """`Runner.run_sync` of the OpenAI Agents SDK."""
+
+    lost = frozenset()
+
+    def __post_init__(self) -> None:
+        from agents import Agent
+
+        from guard.integrations.openai_agents import guard_layer
+
+        super().__post_init__()
+        self.layer = guard_layer(self.chat)
+        self.agent = Agent(name="a", tools=self.layer.tools, hooks=self.layer.hooks, model=self.model)
+
+    @classmethod
+    def carries(cls, wire: str, scenario: Scenario) -> bool:
+        return True
+
+    @property
+    def wire(self) -> str:
+        return "openai-responses"
+
+    def run(self) -> None:
+        self.result = self.runs(self.history)
+
+    def runs(self, given: Any) -> Any:
+        from agents import RunConfig, Runner
+
+        result = Runner.run_sync(self.agent, given, run_config=RunConfig(tracing_disabled=True))
+        self.history = result.to_input_list()
+        return result
+
+    def again(self, calls: tuple[Call, ...]) -> list[Seen]:
+        if self.held == "suspend":
+            state = self.result.to_state()
+            for item in self.result.interruptions:
+                state.approve(item)
+            self.runs(state)
+        else:
+            self.provider.script[:] = [{"role": "assistant", "content": "ok"}]
+            self.runs([*self.history, *self.chat.settled()])
         assert self.provider.script == []
         return [seen(row.outcome, self.own) for row in self.rows()]

@@ -79,7 +79,7 @@ class Turns:
             except BaseException as error:
                 walk.turn.set_exception(error)
                 raise
-        return self._answer(walk.turn.result(), position)
+        return self._answer(walk, walk.turn.result(), position)
 
     async def take_soon(self, message: Message, position: int, *, look: bool = False) -> Answer:
         """The same for asyncio. A plain conversation works in a thread. When all who wait are cancelled, so is the walk."""
@@ -92,7 +92,7 @@ class Turns:
             return asyncio.ensure_future(chat.handle(message.reply, history=message.before))
 
         walk, _ = self._walk(mark, position, begin, look=look)
-        return self._answer(await _shared(walk), position)
+        return self._answer(walk, await _shared(walk), position)
 
     def alone(self, call: ToolCall) -> Answer:
         """Walk a call that stands in no message, or otherwise than there: a proposal of its own."""
@@ -127,12 +127,15 @@ class Turns:
                 walk.taken.add(position)
             return walk, new
 
-    def _answer(self, turn: Turn, position: int) -> Answer:
+    def _answer(self, walk: _Walk, turn: Turn, position: int) -> Answer:
         if not 0 <= position < len(turn.outcomes):
             raise GuardError("the call is not in the message that it is said to stand in")
         outcome = turn.outcomes[position]
+        suspended = turn.stop == "held" and outcome.status == "held"
+        if suspended:
+            walk.taken.add(position)  # what waits is never kept: a person may have decided by the next time
         approval = next((one for one in turn.pending if one.id == outcome.approval), None)
-        return Answer(outcome=outcome, approval=approval, suspended=turn.stop == "held" and outcome.status == "held")
+        return Answer(outcome=outcome, approval=approval, suspended=suspended)
 
 
 async def _shared(walk: _Walk) -> Turn:
