@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from conformance import Seen, Way, seen
@@ -10,11 +13,19 @@ from provider import Provider, _completion
 from wire_helpers import answers, message
 
 
+@contextmanager
+def looping() -> Iterator[asyncio.AbstractEventLoop]:
+    """One event loop for many runs, so that a client of theirs can live as long."""
+    with asyncio.Runner() as runner:
+        yield runner.get_loop()
+
+
 class Framework(Way):
     """A conversation of openai-chat, brought by an agent."""
 
     provider: ClassVar[Provider]
     model: ClassVar[Any]
+    loop: ClassVar[asyncio.AbstractEventLoop]
     lost: ClassVar[frozenset[str]] = frozenset()  # scenarios that the framework cannot bring
 
     @property
@@ -89,9 +100,19 @@ class LangChain(Framework):
 
 
 class Agents(Framework):
-    """`Runner.run_sync` of the OpenAI Agents SDK."""
+    """`Runner.run` of the OpenAI Agents SDK."""
 
-    lost = frozenset()
+    lost = frozenset(
+        {
+            "refuse: an unknown tool",
+            "refuse: no policy",
+            "refuse: not permitted",
+            "mix",
+            "refuse: cut off",
+            "empty ids",
+            "one id twice",
+        }
+    )
 
     def __post_init__(self) -> None:
         from agents import Agent
@@ -112,11 +133,18 @@ class Agents(Framework):
 
     def run(self) -> None:
         self.result = self.runs(self.history)
+        for item in (
+            self.result.interruptions if not self.rows() else ()
+        ):  # what the SDK itself pauses at: arguments that are no object
+            state = self.result.to_state()
+            state.approve(item)
+            self.result = self.runs(state)
 
     def runs(self, given: Any) -> Any:
         from agents import RunConfig, Runner
 
-        result = Runner.run_sync(self.agent, given, run_config=RunConfig(tracing_disabled=True))
+        config = RunConfig(tracing_disabled=True, call_model_input_filter=self.layer.mended)
+        result = self.loop.run_until_complete(Runner.run(self.agent, given, run_config=config))
         self.history = result.to_input_list()
         return result
 

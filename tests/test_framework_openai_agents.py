@@ -9,7 +9,7 @@ import httpx
 import pytest
 from conformance import loaded, play, way_of
 from conformance_scenarios import SCENARIOS
-from framework_ways import Agents
+from framework_ways import Agents, looping
 from provider import Provider
 
 from guard import Guard
@@ -20,11 +20,12 @@ def guard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guard]:
     agents = pytest.importorskip("agents")
     import openai
 
-    with loaded(tmp_path_factory.mktemp("policy")) as made, Provider([]) as provider:
-        web = httpx.AsyncClient(trust_env=False, headers={"Connection": "close"})
+    with loaded(tmp_path_factory.mktemp("policy")) as made, Provider([]) as provider, looping() as Agents.loop:
+        web = httpx.AsyncClient(trust_env=False)
         client = openai.AsyncOpenAI(base_url=f"{provider.url}/v1", api_key="made-up", max_retries=0, http_client=web)
         Agents.provider, Agents.model = provider, agents.OpenAIChatCompletionsModel("m", client)
         yield made
+        Agents.loop.run_until_complete(web.aclose())
 
 
 @pytest.mark.parametrize("held", ["answer", "suspend"])
