@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from conformance import Seen, Way, seen
-from conformance_scenarios import Call, Scenario
+from conformance_scenarios import DONE, HELD, Call, Scenario
 from provider import Provider, _completion
 from wire_helpers import answers, message
 
@@ -56,7 +56,7 @@ class Framework(Way):
         assert len(rows) == count
         if not self.provider.script:
             sent = [content for _, content in answers("openai-chat", self.provider.requests[-1]["messages"])][-count:]
-            assert [one for one in sent if isinstance(one, str)] == [one.content for one in rows if isinstance(one.content, str)]
+            assert all(text == one.content for text, one in zip(sent, rows, strict=True) if isinstance(one.content, str))
         return [seen(one, self.own) for one in rows]
 
     def run(self) -> None:
@@ -97,6 +97,21 @@ class LangChain(Framework):
             self.agent.invoke({"messages": self.chat.settled()}, self.thread)
         assert self.provider.script == []
         return [seen(row.outcome, self.own) for row in self.rows()]
+
+
+MIX = Scenario(
+    calls=(
+        ("a", "look", '{"n": 1}'),
+        ("b", "held", '{"n": 2}'),
+        ("c", "level", "{}"),
+        ("d", "act", '{"n": 4}'),
+        ("e", "fails", "{}"),
+    ),
+    then=(DONE, HELD, ("refused", "session_fact_missing"), DONE, ("failed", "tool_failed")),
+    decide="approve",
+    after=(),
+)
+"""A mix of tools that are all offered: some frameworks know no others."""
 
 
 class Agents(Framework):
@@ -157,5 +172,48 @@ class Agents(Framework):
         else:
             self.provider.script[:] = [{"role": "assistant", "content": "ok"}]
             self.runs([*self.history, *self.chat.settled()])
+        assert self.provider.script == []
+        return [seen(row.outcome, self.own) for row in self.rows()]
+
+
+class Pydantic(Framework):
+    """`Agent.run` of Pydantic AI; held calls are deferred."""
+
+    lost = frozenset({"refuse: an unknown tool", "refuse: no policy", "refuse: not permitted", "mix", "one id twice"})
+
+    def __post_init__(self) -> None:
+        from pydantic_ai import Agent, DeferredToolRequests
+
+        from guard.integrations.pydantic_ai import guard_toolset
+
+        super().__post_init__()
+        self.agent: Any = Agent(
+            self.model, toolsets=[guard_toolset(self.chat)], output_type=[str, DeferredToolRequests], retries=3
+        )
+        self.result: Any = None
+        self.prompt: Any = self.history[0]["content"]
+
+    @classmethod
+    def carries(cls, wire: str, scenario: Scenario) -> bool:
+        return True
+
+    def run(self) -> None:
+        self.runs(self.prompt)
+        self.prompt = "-"
+
+    def runs(self, prompt: Any = None, **more: Any) -> None:
+        before = None if self.result is None else self.result.all_messages()
+        self.result = self.loop.run_until_complete(self.agent.run(prompt, message_history=before, **more))
+
+    def again(self, calls: tuple[Call, ...]) -> list[Seen]:
+        from pydantic_ai import DeferredToolResults
+
+        if self.held == "suspend":
+            asked = self.result.output.approvals
+            self.runs(deferred_tool_results=DeferredToolResults(approvals={one.tool_call_id: True for one in asked}))
+        else:
+            self.provider.script[:] = [{"role": "assistant", "content": "ok"}]
+            [told] = self.chat.settled()
+            self.runs(told["content"])
         assert self.provider.script == []
         return [seen(row.outcome, self.own) for row in self.rows()]

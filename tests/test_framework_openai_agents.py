@@ -8,11 +8,15 @@ from typing import Any
 import httpx
 import pytest
 from conformance import loaded, play, way_of
-from conformance_scenarios import SCENARIOS
-from framework_ways import Agents, looping
+from conformance_scenarios import BOSS, SCENARIOS, STAFF
+from framework_ways import MIX, Agents, looping
 from provider import Provider
+from wire_helpers import message
 
 from guard import Guard
+from guard.integrations.openai_agents import guard_layer
+
+SCENES = {**SCENARIOS, "mix of what is offered": MIX}
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +33,80 @@ def guard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guard]:
 
 
 @pytest.mark.parametrize("held", ["answer", "suspend"])
-@pytest.mark.parametrize("name", sorted(SCENARIOS.keys() - Agents.lost))
+@pytest.mark.parametrize("name", sorted(SCENES.keys() - Agents.lost))
 def test_the_same_as_on_a_wire(guard: Guard, name: str, held: Any) -> None:
     """Statuses, reasons, final arguments and redacted results are those of openai-chat, and the provider takes what is sent."""
-    first = play(way_of(guard, "openai-chat", f"wire agents {held} {name}".replace(":", "")), SCENARIOS[name])
-    assert play(Agents(guard, "agents", held, f"agents {held} {name}".replace(":", "")), SCENARIOS[name]) == first
+    first = play(way_of(guard, "openai-chat", f"wire agents {held} {name}".replace(":", "")), SCENES[name])
+    assert play(Agents(guard, "agents", held, f"agents {held} {name}".replace(":", "")), SCENES[name]) == first
+
+
+OK = {"role": "assistant", "content": "ok"}
+
+
+def run(agent: Any, given: Any) -> Any:
+    from agents import RunConfig, Runner
+
+    return Agents.loop.run_until_complete(Runner.run(agent, given, run_config=RunConfig(tracing_disabled=True)))
+
+
+def made(chat: Any, name: str = "a", *more: Any) -> Any:
+    from agents import Agent
+
+    layer = guard_layer(chat)
+    return Agent(name=name, tools=[*layer.tools, *more], hooks=layer.hooks, model=Agents.model)
+
+
+def test_a_stored_run_that_is_resumed_twice_pays_once(guard: Guard) -> None:
+    """The SDK's approval decides nothing: without a person's the call stays held, and with it it runs once, whatever is resumed again."""
+    from agents import RunState
+
+    chat = guard.open(STAFF, wire="openai-responses", conversation="twice", held="suspend")
+    agent = made(chat)
+    Agents.provider.script[:] = [message("openai-chat", ("c1", "held", '{"n": 1}')), OK, OK, OK]
+    stored = run(agent, [chat.user("go")]).to_state().to_json()
+    statuses = []
+    for decided in (False, True, True):
+        if decided:
+            for one in guard.approvals.list():
+                if one.conversation == "twice" and one.status == "pending":
+                    guard.approvals.approve(one.id, approver=BOSS)
+        state = Agents.loop.run_until_complete(RunState.from_json(agent, stored))
+        for item in state.get_interruptions():
+            state.approve(item)
+        said = run(agent, state).to_input_list()
+        statuses.append([item["output"] for item in said if item.get("type") == "function_call_output"])
+
+    assert "held_for_approval" in statuses[0][0]
+    assert statuses[1:] == [['{"n":1}']] * 2
+    assert sum(row.attempt for row in guard.store.rows(chat.ref)) == 1
+
+
+def test_a_sub_agent_is_narrower_and_hand_overs_are_the_sdks(guard: Guard) -> None:
+    """A child's agent as a tool: it has the child's tools alone, and the parent's call of it is none of the guard's."""
+    chat = guard.open(STAFF, wire="openai-responses", conversation="parent")
+    helper = made(chat.child(tools=["look"]), "helper")
+    agent = made(chat, "parent", helper.as_tool("ask_helper", "Asks."))
+    Agents.provider.requests.clear()
+    Agents.provider.script[:] = [
+        message("openai-chat", ("c1", "ask_helper", '{"input": "x"}'), ("c2", "act", '{"n": 1}')),
+        message("openai-chat", ("c3", "look", '{"n": 3}')),
+        OK,
+        OK,
+    ]
+    run(agent, [chat.user("go")])
+    assert [tool["function"]["name"] for tool in Agents.provider.requests[1]["tools"]] == ["look"]
+    rows = guard.store.rows(chat.ref)
+    found = sorted((row.outcome.tool, row.outcome.status, bool(row.key.ref.branch)) for row in rows if row.outcome)
+    assert found == [("act", "done", False), ("look", "done", True)]
+
+
+def test_without_the_hooks_each_call_is_judged_by_itself(guard: Guard) -> None:
+    """Nothing runs unjudged."""
+    from agents import Agent
+
+    chat = guard.open(STAFF, wire="openai-responses", conversation="alone")
+    agent = Agent(name="a", tools=guard_layer(chat).tools, model=Agents.model)
+    Agents.provider.script[:] = [message("openai-chat", ("c1", "look", '{"m": 1}'), ("c2", "act", '{"n": 1}')), OK]
+    run(agent, [chat.user("go")])
+    found = {row.outcome.tool: row.outcome.status for row in guard.store.rows(chat.ref) if row.outcome}
+    assert found == {"look": "refused", "act": "done"}

@@ -1,0 +1,89 @@
+"""Pydantic AI: real runs over the guard's toolset come to the same as every other way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from conformance import loaded, play, way_of
+from conformance_scenarios import BOSS, SCENARIOS, STAFF
+from framework_ways import MIX, Pydantic, looping
+from provider import Provider
+from wire_helpers import message
+
+from guard import Guard
+from guard.integrations.pydantic_ai import guard_toolset
+
+SCENES = {**SCENARIOS, "mix of what is offered": MIX}
+
+
+@pytest.fixture(scope="module")
+def guard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guard]:
+    pytest.importorskip("pydantic_ai")
+    import openai
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    with loaded(tmp_path_factory.mktemp("policy")) as made, Provider([]) as provider, looping() as Pydantic.loop:
+        web = httpx.AsyncClient(trust_env=False)
+        client = openai.AsyncOpenAI(base_url=f"{provider.url}/v1", api_key="made-up", max_retries=0, http_client=web)
+        model = OpenAIChatModel("m", provider=OpenAIProvider(openai_client=client))
+        Pydantic.provider, Pydantic.model = provider, model
+        yield made
+        Pydantic.loop.run_until_complete(web.aclose())
+
+
+@pytest.mark.parametrize("held", ["answer", "suspend"])
+@pytest.mark.parametrize("name", sorted(SCENES.keys() - Pydantic.lost))
+def test_the_same_as_on_a_wire(guard: Guard, name: str, held: Any) -> None:
+    """Statuses, reasons, final arguments and redacted results are those of openai-chat, and the provider takes what is sent."""
+    first = play(way_of(guard, "openai-chat", f"wire pydantic {held} {name}".replace(":", "")), SCENES[name])
+    assert play(Pydantic(guard, "pydantic", held, f"pydantic {held} {name}".replace(":", "")), SCENES[name]) == first
+
+
+OK = {"role": "assistant", "content": "ok"}
+
+
+def agent_of(chat: Any) -> Any:
+    from pydantic_ai import Agent, DeferredToolRequests
+
+    return Agent(Pydantic.model, toolsets=[guard_toolset(chat)], output_type=[str, DeferredToolRequests])
+
+
+def run(agent: Any, *prompt: Any, **more: Any) -> Any:
+    return Pydantic.loop.run_until_complete(agent.run(*prompt, **more))
+
+
+def results(result: Any) -> list[Any]:
+    return [part.content for one in result.all_messages() for part in one.parts if part.part_kind == "tool-return"]
+
+
+def test_an_approval_that_is_replayed_runs_nothing_again(guard: Guard) -> None:
+    """Deferred results decide nothing: without a person's word the call is deferred again, with it it runs once, and altered it is held anew."""
+    from pydantic_ai import DeferredToolResults, ToolApproved
+
+    chat = guard.open(STAFF, wire="openai-chat", conversation="replayed", held="suspend")
+    agent = agent_of(chat)
+    Pydantic.provider.script[:] = [message("openai-chat", ("c1", "held", '{"n": 1}')), OK, OK, OK]
+    first = run(agent, chat.user("go")["content"])
+    history, yes = first.all_messages(), DeferredToolResults(approvals={"c1": True})
+    assert first.output.metadata["c1"]["tool"] == "held"
+
+    again = run(agent, message_history=history, deferred_tool_results=yes)
+    assert [one.tool_call_id for one in again.output.approvals] == ["c1"]
+    guard.approvals.approve(first.output.metadata["c1"]["approval"], approver=BOSS)
+    for _ in range(2):
+        assert results(run(agent, message_history=history, deferred_tool_results=yes)) == ['{"n":1}']
+    other = DeferredToolResults(approvals={"c1": ToolApproved(override_args={"n": 99})})
+    assert "held_for_approval" in results(run(agent, message_history=history, deferred_tool_results=other))[0]
+    assert sum(row.attempt for row in guard.store.rows(chat.ref)) == 1
+
+
+def test_a_sub_agent_is_narrower(guard: Guard) -> None:
+    """A child's agent is offered the child's tools alone."""
+    child = guard.open(STAFF, wire="openai-chat", conversation="parent").child(tools=["look"])
+    Pydantic.provider.script[:] = [message("openai-chat", ("c1", "look", '{"n": 3}')), OK]
+    assert results(run(agent_of(child), child.user("go")["content"])) == ['{"n":3}']
+    assert [tool["function"]["name"] for tool in Pydantic.provider.requests[-1]["tools"]] == ["look"]
