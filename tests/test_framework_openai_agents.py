@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,7 +15,7 @@ from framework_ways import MIX, Agents, looping
 from provider import Provider
 from wire_helpers import message
 
-from guard import Guard
+from guard import AsyncGuard, Guard
 from guard.integrations.openai_agents import guard_layer
 
 SCENES = {**SCENARIOS, "mix of what is offered": MIX}
@@ -110,3 +112,32 @@ def test_without_the_hooks_each_call_is_judged_by_itself(guard: Guard) -> None:
     run(agent, [chat.user("go")])
     found = {row.outcome.tool: row.outcome.status for row in guard.store.rows(chat.ref) if row.outcome}
     assert found == {"look": "refused", "act": "done"}
+
+
+def test_cancelled_it_closes_every_call(tmp_path: Path, guard: Guard) -> None:
+    """With async tools: what ran keeps its result, the others are told, and the cancellation goes on."""
+    from agents import RunConfig, Runner
+
+    begun = asyncio.Event()
+
+    async def act(n: int) -> int:
+        if n == 2:
+            begun.set()
+            await asyncio.sleep(60)
+        return n
+
+    async def go(own: AsyncGuard) -> list[str]:
+        chat = own.open(STAFF, wire="openai-responses", conversation="c")
+        Agents.provider.script[:] = [message("openai-chat", *((f"c{n}", "act", f'{{"n": {n}}}') for n in (1, 2, 3))), OK]
+        task = asyncio.ensure_future(Runner.run(made(chat), [chat.user("go")], run_config=RunConfig(tracing_disabled=True)))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return [str(row.outcome and row.outcome.reason) for row in own.store.rows(chat.ref)]
+
+    (tmp_path / "tools.yaml").write_text(
+        "tools: {act: {kind: action, allow: [staff], approve: never}}\nlimits: {run: {calls: 9}}\n"
+    )
+    with AsyncGuard.load(tmp_path, tools={"act": act}, store="memory://") as own:
+        assert Agents.loop.run_until_complete(go(own)) == ["None", "outcome_unknown", "interrupted"]

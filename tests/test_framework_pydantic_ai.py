@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,7 +15,7 @@ from framework_ways import MIX, Pydantic, looping
 from provider import Provider
 from wire_helpers import message
 
-from guard import Guard
+from guard import AsyncGuard, Guard
 from guard.integrations.pydantic_ai import guard_toolset
 
 SCENES = {**SCENARIOS, "mix of what is offered": MIX}
@@ -87,3 +89,30 @@ def test_a_sub_agent_is_narrower(guard: Guard) -> None:
     Pydantic.provider.script[:] = [message("openai-chat", ("c1", "look", '{"n": 3}')), OK]
     assert results(run(agent_of(child), child.user("go")["content"])) == ['{"n":3}']
     assert [tool["function"]["name"] for tool in Pydantic.provider.requests[-1]["tools"]] == ["look"]
+
+
+def test_cancelled_it_closes_every_call(tmp_path: Path, guard: Guard) -> None:
+    """With async tools: what ran keeps its result, the others are told, and the cancellation goes on."""
+    begun = asyncio.Event()
+
+    async def act(n: int) -> int:
+        if n == 2:
+            begun.set()
+            await asyncio.sleep(60)
+        return n
+
+    async def go(own: AsyncGuard) -> list[str]:
+        chat = own.open(STAFF, wire="openai-chat", conversation="c")
+        Pydantic.provider.script[:] = [message("openai-chat", *((f"c{n}", "act", f'{{"n": {n}}}') for n in (1, 2, 3))), OK]
+        task = asyncio.ensure_future(agent_of(chat).run(chat.user("go")["content"]))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return [str(row.outcome and row.outcome.reason) for row in own.store.rows(chat.ref)]
+
+    (tmp_path / "tools.yaml").write_text(
+        "tools: {act: {kind: action, allow: [staff], approve: never}}\nlimits: {run: {calls: 9}}\n"
+    )
+    with AsyncGuard.load(tmp_path, tools={"act": act}, store="memory://") as own:
+        assert Pydantic.loop.run_until_complete(go(own)) == ["None", "outcome_unknown", "interrupted"]
