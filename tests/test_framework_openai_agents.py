@@ -141,3 +141,25 @@ def test_cancelled_it_closes_every_call(tmp_path: Path, guard: Guard) -> None:
     )
     with AsyncGuard.load(tmp_path, tools={"act": act}, store="memory://") as own:
         assert Agents.loop.run_until_complete(go(own)) == ["None", "outcome_unknown", "interrupted"]
+
+
+def test_the_sdks_own_kind_of_model(guard: Guard) -> None:
+    """Over Responses: the mix comes to the same, beside reasoning and texts, and the provider takes the next request."""
+    import openai
+    from agents import Agent, OpenAIResponsesModel
+
+    chat = guard.open(STAFF, wire="openai-responses", conversation="responses")
+    layer = guard_layer(chat)
+    web = httpx.AsyncClient(trust_env=False)
+    client = openai.AsyncOpenAI(base_url=f"{Agents.provider.url}/v1", api_key="made-up", max_retries=0, http_client=web)
+    agent = Agent(name="a", tools=layer.tools, hooks=layer.hooks, model=OpenAIResponsesModel("m", client))
+    Agents.provider.rejections.clear()
+    Agents.provider.script[:] = [message("openai-responses", *MIX.calls), message("openai-responses")]
+    result = run(agent, [chat.user("go")])
+    Agents.loop.run_until_complete(web.aclose())
+
+    assert Agents.provider.rejections == []
+    rows = [row.outcome for row in guard.store.rows(chat.ref) if row.outcome]
+    assert [(one.status, one.reason and str(one.reason)) for one in rows] == list(MIX.then)
+    told = [item["output"] for item in result.to_input_list() if item.get("type") == "function_call_output"]
+    assert told == [one.content for one in rows]

@@ -13,7 +13,7 @@ from conformance import loaded, play, way_of
 from conformance_scenarios import BOSS, SCENARIOS, STAFF
 from framework_ways import MIX, Pydantic, looping
 from provider import Provider
-from wire_helpers import message
+from wire_helpers import message, spelled
 
 from guard import AsyncGuard, Guard
 from guard.integrations.pydantic_ai import guard_toolset
@@ -116,3 +116,26 @@ def test_cancelled_it_closes_every_call(tmp_path: Path, guard: Guard) -> None:
     )
     with AsyncGuard.load(tmp_path, tools={"act": act}, store="memory://") as own:
         assert Pydantic.loop.run_until_complete(go(own)) == ["None", "outcome_unknown", "interrupted"]
+
+
+def test_a_model_of_another_provider(guard: Guard) -> None:
+    """Over Anthropic: the mix comes to the same, and the provider takes the next request."""
+    import anthropic
+    from pydantic_ai import Agent
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    chat = guard.open(STAFF, wire="openai-chat", conversation="anthropic")
+    web = anthropic.DefaultAsyncHttpxClient(trust_env=False)
+    client = anthropic.AsyncAnthropic(base_url=Pydantic.provider.url, api_key="made-up", max_retries=0, http_client=web)
+    agent = Agent(AnthropicModel("m", provider=AnthropicProvider(anthropic_client=client)), toolsets=[guard_toolset(chat)])
+    Pydantic.provider.rejections.clear()
+    named = [(call, tool, spelled("anthropic", text)) for call, tool, text in MIX.calls]
+    Pydantic.provider.script[:] = [message("anthropic", *named), message("anthropic")]
+    result = run(agent, chat.user("go")["content"])
+    Pydantic.loop.run_until_complete(web.aclose())
+
+    assert Pydantic.provider.rejections == []
+    rows = [row.outcome for row in guard.store.rows(chat.ref) if row.outcome]
+    assert [(one.status, one.reason and str(one.reason)) for one in rows] == list(MIX.then)
+    assert results(result) == [one.content for one in rows]
