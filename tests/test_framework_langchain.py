@@ -17,7 +17,7 @@ from wire_helpers import message
 
 from guard import AsyncGuard, Guard, GuardError
 from guard.integrations.extras import needed
-from guard.integrations.langchain import guard_middleware
+from guard.integrations.langchain import functions_of, guard_middleware
 
 OK = {"role": "assistant", "content": "ok"}
 
@@ -221,3 +221,50 @@ def test_a_missing_framework_is_an_error_that_names_the_extra() -> None:
     """Nothing is loaded before it is used."""
     with pytest.raises(GuardError, match=r"needs the extra langchain: pip install 'guard-middleware\[langchain\]'"):
         needed("langchain_that_is_not_there", "langchain")
+
+
+def wanting(kind: Any) -> Any:
+    from langchain_core.tools import tool
+
+    def wants(n: int, more: Any) -> int:
+        """Takes something of the graph's."""
+        return n
+
+    wants.__annotations__["more"] = kind
+    return tool(wants)
+
+
+def test_tools_of_langchain_are_tools_of_a_guard(tmp_path: Path, guard: Guard) -> None:
+    """Their functions run under the guard; what LangChain hides from the model only by its mark belongs to the session (BR-054)."""
+    from typing import Annotated
+
+    from langchain_core.tools import InjectedToolArg, tool
+
+    def mine(n: int, user: Any) -> str:
+        """Look up one's own."""
+        return f"{n} of {user}"
+
+    mine.__annotations__["user"] = Annotated[str, InjectedToolArg]
+    (tmp_path / "tools.yaml").write_text(
+        "tools:\n  mine: {kind: read, allow: [staff], bind: {user: session.principal}}\nlimits: {run: {calls: 9}}\n"
+    )
+    with Guard.load(tmp_path, tools=functions_of(tool(mine)), store="memory://") as own:
+        chat = own.open(STAFF, wire="openai-chat", conversation="c")
+        script(("c1", "mine", '{"n": 1, "user": "E9"}'))
+        state = agent_of(chat).invoke({"messages": [chat.user("go")]}, THREAD)
+    assert [one.content for one in state["messages"] if one.type == "tool"] == ["1 of E1"]
+
+
+@pytest.mark.parametrize("name", ["ToolRuntime", "InjectedState", "InjectedStore", "InjectedState()"])
+def test_a_tool_that_wants_something_of_the_graph_is_told_apart(guard: Guard, name: str) -> None:
+    """It could only run without what it wants."""
+    from typing import Annotated
+
+    from langgraph import prebuilt
+
+    mark: Any = getattr(prebuilt, name.removesuffix("()"))
+    kind = mark if name == "ToolRuntime" else Annotated[dict[str, Any], mark() if name.endswith(")") else mark]
+    with pytest.raises(GuardError, match="wants takes more from the graph"):
+        functions_of(wanting(kind))
+    with pytest.raises(GuardError, match="has no function"):
+        functions_of(object())

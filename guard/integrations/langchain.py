@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
 from guard.core.model import Outcome, ToolCall
 from guard.core.values import JsonObject
@@ -32,6 +32,33 @@ def guard_middleware(chat: Conversation | AsyncConversation) -> Any:
     look again. What the resume says decides nothing. Raises GuardError for another wire, or without LangChain.
     """
     return _kind()(Turns(chat, "openai-chat"))
+
+
+def functions_of(*tools: Any) -> dict[str, Any]:
+    """The functions behind LangChain tools, by name: `Guard.load(…, tools=functions_of(refund, order_status))`.
+
+    An `InjectedToolArg` is an argument that the policy must bind. Raises GuardError for a tool without a function, and for one that wants
+    the graph's state, store or runtime: the guard has none.
+    """
+    found = [(getattr(one, "name", str(one)), _function(one)) for one in tools]
+    if len(dict(found)) != len(found):
+        raise GuardError("two of the tools have the same name")
+    return dict(found)
+
+
+def _function(tool: Any) -> Any:
+    found = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
+    if found is None:
+        raise GuardError(f"{getattr(tool, 'name', tool)!r} has no function that the guard could run; give it one with @tool")
+    node, core = _load("langgraph.prebuilt.tool_node"), _load("langchain_core.tools")
+    own = (node.InjectedState, node.InjectedStore, node.ToolRuntime, core.InjectedToolCallId)
+    for name, hint in get_type_hints(found, include_extras=True).items():
+        marks = (hint, get_origin(hint), *getattr(hint, "__metadata__", ()))
+        if any(mark in own or isinstance(mark, own) for mark in marks):
+            raise GuardError(
+                f"{tool.name} takes {name} from the graph, which the guard has not: bind it to the session, or leave it out"
+            )
+    return found
 
 
 @cache
