@@ -268,3 +268,28 @@ def test_a_tool_that_wants_something_of_the_graph_is_told_apart(guard: Guard, na
         functions_of(wanting(kind))
     with pytest.raises(GuardError, match="has no function"):
         functions_of(object())
+
+
+def test_a_call_that_could_not_be_read_never_runs_after_a_restart(guard: Guard) -> None:
+    """The history holds `{}` in its place, so that the provider takes it: a new process that walks the message again refuses it again."""
+    from langchain.agents import create_agent
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.types import Command
+
+    saved = InMemorySaver()
+    script(("a", "act", '{"n": 1'), ("b", "held", '{"n": 2}'))
+    for step in range(2):
+        chat = guard.open(STAFF, wire="openai-chat", conversation="restart", held="suspend")
+        agent = create_agent(LangChain.model, middleware=[guard_middleware(chat)], checkpointer=saved)
+        given: Any = Command(resume="look") if step else {"messages": [chat.user("go")]}
+        state = agent.invoke(given, THREAD)
+        for one in state.get("__interrupt__", ()):
+            guard.approvals.approve(one.value["approval"], approver=BOSS)
+
+    assert {one.tool_call_id: one.artifact["reason"] for one in state["messages"] if one.type == "tool"} == {
+        "a": "malformed_arguments",
+        "b": None,
+    }
+    rows = guard.store.rows(chat.ref)
+    assert {row.outcome.tool: row.attempt for row in rows if row.outcome} == {"act": 0, "held": 1}
+    assert LangChain.provider.rejections == []
