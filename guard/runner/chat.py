@@ -76,6 +76,11 @@ class Chat:
         return self._session
 
     @property
+    def suspends(self) -> bool:
+        """Whether the loop pauses at a held call, as `held="suspend"` says."""
+        return self._held == "suspend"
+
+    @property
     def tools(self) -> list[JsonObject]:
         """Schemas for the model, in the wire's form: what this session may call, without the fields that the session owns."""
         now = self.in_force

@@ -18,6 +18,7 @@ from guard.errors import GuardError
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MARK = "__guard_tool__"
+_GUARDED = "__guarded__"  # on what calls the guard: the function itself, which only the guard may run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +123,7 @@ def _put(found: dict[str, RegisteredTool], ready: RegisteredTool) -> None:
 
 
 def _ready(item: object, name: str | None) -> RegisteredTool:
+    item = getattr(item, _GUARDED, item)
     if isinstance(item, RegisteredTool):
         return item if name in (None, item.name) else _renamed(item, name)
     if not callable(item) or isinstance(item, type):
