@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -91,7 +92,7 @@ def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
 
     codes = {}
     for command in COMMANDS_SHOWN:
-        arguments = command.removeprefix("guard ").split()
+        arguments = shlex.split(command.removeprefix("guard "))
         done = subprocess.run(
             [sys.executable, "-m", "guard", *arguments], cwd=tmp_path, env=env, capture_output=True, check=False
         )

@@ -59,7 +59,7 @@ def test_a_held_call_says_who_is_asked_and_where_values_came_from(guard: Run) ->
         "explain", "refund", *CALL, '{"order_id": "A17", "amount": 20, "note": "fine"}', "--history", "before.yaml", "--json"
     ).json
 
-    assert found["origins"] == {"order_id": "model", "amount": "result", "note": "model"}
+    assert found["origins"] == {"order_id": "model", "amount": "bounded", "note": "model"}
     assert rooms(found)["approve"] == "held"
     assert next(one for one in found["rooms"] if one["room"] == "approve")["note"] == "waits for the requester"
     assert all(one["microseconds"] is not None for one in found["rooms"] if one["room"] != "limit")

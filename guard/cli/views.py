@@ -18,6 +18,8 @@ ORIGINS = {
     "session": "from the session",
     "default": "the schema's default",
     "result": "from an earlier result",
+    "bounded": "written by the model, within what an earlier result says",
+    "handle": "put back in the place of a handle",
     "user": "from the user's words",
 }
 

@@ -145,7 +145,8 @@ class _Pool:
             return _Found(origin="session") if any(_among(value, item) for item in self._held) else None
         for recorded, row in self._equal(value) if source.relation == "equals" else self._all():
             if _relates(source, value, recorded) and (source.verified or not echoes(recorded, row)):
-                return _Found(origin="result", evidence=_evidence(row, once=source.once), exact=source.relation == "equals")
+                exact = source.relation == "equals"
+                return _Found(origin="result" if exact else "bounded", evidence=_evidence(row, once=source.once), exact=exact)
         return None
 
     def _all(self) -> list[tuple[Json, CallRow]]:

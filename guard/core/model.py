@@ -20,7 +20,7 @@ from guard.core.values import Json, JsonObject, copy
 from guard.core.views import Revealed
 
 Status: TypeAlias = Literal["done", "refused", "held", "failed", "unknown"]
-Origin: TypeAlias = Literal["model", "session", "default", "result", "user", "handle"]
+Origin: TypeAlias = Literal["model", "session", "default", "result", "bounded", "user", "handle"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,6 +135,8 @@ def _rules(item: Item | None, effect: Literal["require", "refuse"], context: Con
     for number, one in enumerate(language.sequence(item, problems, effect)):
         bare = effect == "require" and not _is_rule(one, context)
         fields = {"when": one} if bare else language.mapping(one, "rule", problems)
+        if bare and _strays(one, context):
+            continue
         if fields and "when" not in fields:
             problems.error(one, f"{effect}: when is missing", "write when: {argument: test}")
             continue
@@ -146,6 +148,15 @@ def _rules(item: Item | None, effect: Literal["require", "refuse"], context: Con
         if when is not None:
             found.append(ArgumentRule(id=f"{context.tool}.{effect}[{number}]", effect=effect, when=when, say=say, shadow=shadow))
     return found
+
+
+def _strays(item: Item, context: Context) -> bool:
+    """A condition that stands alone names arguments only: what else a rule may say stands beside its `when`."""
+    found = [key for key in ("enforce", "say") if key in item.fields and key not in context.schema.get("properties", {})]
+    for key in found:
+        cure = f"write {{when: {{…}}, {key}: {item.fields[key].value}}}"
+        context.problems.error(item.fields[key], f"require: {key} would be an argument here", cure)
+    return bool(found)
 
 
 def _is_rule(item: Item, context: Context) -> bool:
