@@ -18,6 +18,9 @@ VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL, GONE = -32700, -32600, -32601, -32602, -32603, -32000
 
+NOT_DONE: Final = frozenset({PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS})
+"""Errors by which the protocol says that a request was not carried out. After any other it may have been."""
+
 TO_SERVER: Final = frozenset(
     {
         "ping",

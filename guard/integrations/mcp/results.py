@@ -28,6 +28,13 @@ class Mould:
     blocks: tuple[JsonObject, ...] = ()
 
 
+def formed(result: Mapping[str, Json]) -> bool:
+    """Whether this is a result of tools/call at all: what is in it has the form that the protocol gives it."""
+    content, structured = result.get("content", []), result.get("structuredContent")
+    fits = isinstance(content, list) and all(isinstance(block, dict) for block in content)
+    return fits and isinstance(result.get("isError", False), bool) and (structured is None or isinstance(structured, dict))
+
+
 def value_of(result: Mapping[str, Json]) -> JsonObject:
     """What the guard is given as the tool's return: an MCP result with nothing in it besides content, structure and the error flag."""
     content = result.get("content")
