@@ -157,3 +157,15 @@ def told(outcome: Outcome, console: str) -> Outcome:
     if console:
         how["console"] = console
     return replace(outcome, content=encode({**found, "error": {**error, **how}}))
+
+
+def marks(outcome: Outcome) -> JsonObject:
+    """What a program may want to know of the outcome, beside what the model is told."""
+    found: JsonObject = {"guard/status": outcome.status}
+    if outcome.reason is not None:
+        found["guard/reason"] = str(outcome.reason)
+    if outcome.approval is not None:
+        found["guard/approval"] = outcome.approval
+    if outcome.replayed:
+        found["guard/replayed"] = True
+    return found

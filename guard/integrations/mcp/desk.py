@@ -52,9 +52,14 @@ class Desk:
     before: Mapping[str, Pin] | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
+    def detect(self, key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
+        """A text of the server that passes by, safe to show, and what was hidden: by the policy in force, once there is a guard."""
+        hide = self.hide if self.guard is None else self.guard.redactor.detect
+        return hide(key, text)
+
     def hidden(self, text: str) -> str:
-        """A text of the server that passes by, safe to show."""
-        return self.hide(None, text)[0]
+        """The same of a text that stands nowhere in particular."""
+        return self.detect(None, text)[0]
 
     async def ready(self, found: Sequence[Json]) -> tuple[AsyncGuard, Listing]:
         """Judge a listing; the first one that can be used makes the guard. Raises GuardError."""
