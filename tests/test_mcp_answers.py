@@ -80,6 +80,8 @@ DOUBTFUL: dict[str, dict[str, Any]] = {
     "content that is a text": {"result": {"content": "paid"}},
     "content of texts": {"result": {"content": ["paid"]}},
     "structure that is a list": {"result": {"content": [], "structuredContent": [1]}},
+    "a task": {"result": {"task": {"taskId": "1", "status": "working"}}},
+    "another step": {"result": {"resultType": "input_required", "inputRequests": {}}},
     "a flag that is a text": {"result": {"content": [], "isError": "true"}},
 }
 
@@ -105,7 +107,16 @@ def test_a_look_up_keeps_what_the_server_said(tmp_path: Path) -> None:
     assert "no index for [email]" in json.loads(str(found.content))["error"]["message"]
 
 
-@pytest.mark.parametrize("result", [{}, {"content": []}, {"structuredContent": {"id": 1}}, {"content": [], "isError": False}])
+@pytest.mark.parametrize(
+    "result",
+    [
+        {},
+        {"content": []},
+        {"structuredContent": {"id": 1}},
+        {"content": [], "isError": False},
+        {"content": None, "isError": None},
+    ],
+)
 def test_a_result_that_says_little_is_a_result(result: dict[str, Any], tmp_path: Path) -> None:
     """The action was carried out."""
     assert run(called("pay", {"result": result}, tmp_path)).status == "done"

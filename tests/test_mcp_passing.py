@@ -25,7 +25,24 @@ def _masked(value: Any) -> Any:
     return Mask(REDACTOR.detect, Addresses()).message(value)
 
 
-NAMES = "uri uriTemplate mimeType name type role nextCursor cursor level blob method requestId elicitationId jsonrpc logger text".split()
+NAMES = [
+    "uri",
+    "uriTemplate",
+    "mimeType",
+    "name",
+    "type",
+    "role",
+    "nextCursor",
+    "cursor",
+    "level",
+    "blob",
+    "method",
+    "requestId",
+    "elicitationId",
+    "jsonrpc",
+    "logger",
+    "text",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

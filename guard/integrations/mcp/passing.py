@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import unquote
 
+from guard.core.redaction import MASKS
 from guard.core.values import Json, JsonObject
 from guard.integrations.mcp.media import note, silent, spoken
 from guard.integrations.mcp.messages import UnfitError
@@ -22,6 +23,7 @@ Detect = Callable[[str | None, str], tuple[str, tuple[str, ...]]]
 _DEEPEST = 100
 _CODES = 100_000  # numbers of errors are smaller
 _LONGEST = 300  # characters of the names of the fields that something stands in
+_SHORTEST = 6  # characters of a secret that is looked for in an answer
 _MOST = 10_000  # addresses that one session is given
 _SCHEME: Final = "guard-hidden:"
 _BACK = frozenset({"uri", "nextCursor", "cursor"})  # what a client sends back to the server as it got it
@@ -30,6 +32,10 @@ _SCHEMA = frozenset({"requestedSchema", "inputSchema", "outputSchema"})
 _MAPS = frozenset({"properties", "$defs", "definitions"})
 _PARTS = frozenset({"items", "anyOf", "oneOf", "allOf", "additionalProperties"})
 _WORDS = frozenset({"type", "title", "description", "format", "pattern", "required", "enumNames", "$ref", "$schema", "$id"})
+
+
+def _below(above: str | None, name: str) -> str:
+    return name if above is None else f"{above} {name}"[-_LONGEST:]
 
 
 class Addresses:
@@ -68,6 +74,25 @@ class Mask:
 
     def __init__(self, detect: Detect, addresses: Addresses) -> None:
         self._detect, self._addresses = detect, addresses
+
+    def after(self, arguments: Json) -> Mask:
+        """The same for the answer to a call with these arguments: a secret that they held is one wherever it stands."""
+        secrets = sorted(self._secrets(arguments, None), key=len, reverse=True)
+
+        def detect(key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
+            for secret in secrets:
+                text = text.replace(secret, MASKS["secret"])
+            return self._detect(key, text)
+
+        return Mask(detect, self._addresses) if secrets else self
+
+    def _secrets(self, value: Json, key: str | None) -> set[str]:
+        if type(value) is dict:
+            return {one for name, item in value.items() for one in self._secrets(item, _below(key, name))}
+        if type(value) is list:
+            return {one for item in value for one in self._secrets(item, key)}
+        whole = type(value) is str and len(value) >= _SHORTEST and self._detect(key, value)[0] == MASKS["secret"]
+        return {value} if whole else set()
 
     def hide(self, text: str) -> str:
         """A text that stands nowhere in particular."""
@@ -109,8 +134,7 @@ class Mask:
             label = self.hide(name)
             while label in found or (label != name and label in value):
                 label += "_"
-            key = name if above is None else f"{above} {name}"[-_LONGEST:]
-            found[label] = field(name, item, key, depth + 1)
+            found[label] = field(name, item, _below(above, name), depth + 1)
         return found
 
     def _field(self, name: str, item: Json, key: str, depth: int) -> Json:

@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from guard.core.model import ConversationRef, Outcome, Session, ToolCall
+from guard.core.model import ConversationRef, Session, ToolCall
 from guard.core.values import Json, JsonObject
 from guard.errors import GuardError, StoreError
 from guard.integrations.mcp import messages as m
@@ -20,9 +20,7 @@ from guard.integrations.mcp.calls import Caller, Errand, marks, told
 from guard.integrations.mcp.desk import Desk, View
 from guard.integrations.mcp.passing import Addresses, Mask
 from guard.integrations.mcp.peer import MOST_OPEN, Channel, GoneError, Peer
-from guard.integrations.mcp.results import Mould, result_of
-from guard.integrations.mcp.ways import way_of
-from guard.runner import AsyncGuard
+from guard.integrations.mcp.ways import Back
 
 CANCELLED = -32800
 _LAST = 1.0  # seconds for an answer to somebody who may not read any more
@@ -209,12 +207,10 @@ class Relay:
             self._tokens.pop(errand.token, None)
         if outcome.status == "held":
             self.desk.say(f"held: {outcome.tool} waits for a person: guard approvals approve {outcome.approval}")
-        return self._result(guard, outcome, errand.mould)
-
-    def _result(self, guard: AsyncGuard, outcome: Outcome, mould: Mould | None) -> JsonObject:
-        policy = guard.in_force.policy
-        way, promised = way_of(policy.tools.get(outcome.tool), policy.limits, self._mask), self.view.promised(guard, outcome.tool)
-        return result_of(told(outcome, self.desk.console), mould, promised=promised, way=way) | {"_meta": marks(outcome)}
+        policy, promised = guard.in_force.policy, self.view.promised(guard, outcome.tool)
+        tool = policy.tools.get(outcome.tool)
+        back = Back(tool=tool, limits=policy.limits, mask=self._mask, arguments=arguments, promised=promised)
+        return back.result(told(outcome, self.desk.console), errand.mould) | {"_meta": marks(outcome)}
 
     def _passing(self, method: str) -> Handler:
         async def passing(number: object, params: JsonObject) -> Json:

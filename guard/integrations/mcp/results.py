@@ -33,10 +33,11 @@ class Mould:
 
 
 def formed(result: Mapping[str, Json]) -> bool:
-    """Whether this is a result of tools/call at all: what is in it has the form that the protocol gives it."""
-    content, structured = result.get("content", []), result.get("structuredContent")
-    fits = isinstance(content, list) and all(isinstance(block, dict) for block in content)
-    return fits and isinstance(result.get("isError", False), bool) and (structured is None or isinstance(structured, dict))
+    """Whether this is the result of a call that is over: what is in it has the form that the protocol gives it. A null is nothing."""
+    content, structured = result.get("content"), result.get("structuredContent")
+    fits = content is None or (isinstance(content, list) and all(isinstance(block, dict) for block in content))
+    over = result.get("resultType", "complete") == "complete" and (content is not None or "task" not in result)
+    return fits and over and isinstance(result.get("isError"), bool | None) and isinstance(structured, dict | None)
 
 
 def value_of(result: Mapping[str, Json]) -> JsonObject:
