@@ -112,6 +112,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "integrations.mcp": (
         "core.values",
         "core.rules",
+        "core.redaction",  # what stands in the place of a secret
         "core.audit",
         "core.model",
         "errors",

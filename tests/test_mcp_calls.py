@@ -170,7 +170,7 @@ def test_a_servers_own_request_reaches_the_client_and_its_answer_the_server(tmp_
 @pytest.mark.parametrize(
     ("method", "result"),
     [
-        ("resources/read", {"contents": [{"uri": f"demo://{MAIL}", "text": "by [email]", "mimeType": "text/plain"}]}),
+        ("resources/read", {"contents": [{"uri": "guard-hidden:1", "text": "by [email]", "mimeType": "text/plain"}]}),
         ("resources/subscribe", {}),
         ("prompts/list", {}),
         ("completion/complete", {}),
@@ -179,7 +179,7 @@ def test_a_servers_own_request_reaches_the_client_and_its_answer_the_server(tmp_
     ],
 )
 def test_other_requests_pass(method: str, result: Any, tmp_path: Path) -> None:
-    """What is not about tools goes to the server and back; its texts are redacted, addresses of resources stay."""
+    """What is not about tools goes to the server and back; its texts are redacted, and so is an address that names somebody."""
 
     async def go() -> None:
         async with talking(tmp_path) as talk:

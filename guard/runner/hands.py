@@ -172,7 +172,7 @@ class Hands:
 
     def raised(self, command: p.Execute, error: BaseException, started: float) -> p.Executed:
         """What a tool raised: the class for the audit, the text only where the tool declared it safe, all of it for the host's log."""
-        if isinstance(error, OutcomeUnknownError):
+        if isinstance(error, OutcomeUnknownError) and (command.tool.acts or not isinstance(error, ToolError)):
             return p.Executed(unclear=True, ms=_since(started))
         name, hides = f"tool {command.tool.name} (reference {reference(command.key)}", answering(self.redactor, command)
         if command.tool.acts and not isinstance(error, ToolError) and cut_off(error):

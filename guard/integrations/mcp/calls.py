@@ -15,10 +15,10 @@ from typing import Any
 
 from guard.core.model import ConversationRef, Outcome, Session, ToolCall
 from guard.core.values import Json, JsonObject, encode
-from guard.errors import ApprovalError, GuardError, ToolError
-from guard.integrations.mcp.messages import GONE, RemoteError
+from guard.errors import ApprovalError, GuardError, OutcomeUnknownError, ToolError
+from guard.integrations.mcp.messages import GONE, NOT_DONE, RemoteError
 from guard.integrations.mcp.peer import GoneError, Peer
-from guard.integrations.mcp.results import Mould, mould_of, value_of
+from guard.integrations.mcp.results import Mould, formed, mould_of, value_of
 from guard.runner import AsyncGuard
 from guard.runner.chat import Chat
 from guard.runner.drivers_async import AsyncRun
@@ -29,6 +29,10 @@ HELD = (
     "again with exactly the same arguments: it then runs, once."
 )
 _QUESTION_SECONDS = 600.0  # for an answer at the client
+
+
+class DoubtError(OutcomeUnknownError, ToolError):
+    """The server's answer does not say whether the tool ran: an action is unknown, a look-up failed with this text."""
 
 
 @dataclass(kw_only=True)
@@ -46,7 +50,10 @@ ERRAND: ContextVar[Errand | None] = ContextVar("guard_mcp_errand", default=None)
 
 
 async def ask_server(name: str, arguments: JsonObject) -> Any:
-    """Run a tool at the server of the call under way. Raises ToolError for its error, GoneError and TimeoutError when nobody knows."""
+    """Run a tool at the server of the call under way.
+
+    Raises ToolError where the server says that it did not run; DoubtError, GoneError and TimeoutError when nobody knows.
+    """
     errand = ERRAND.get()
     if errand is None:
         raise GuardError("a tool of an MCP server runs on behalf of a client that is connected")
@@ -56,11 +63,14 @@ async def ask_server(name: str, arguments: JsonObject) -> Any:
     try:
         result = await errand.server.ask("tools/call", params, seconds=errand.seconds)
     except RemoteError as error:
-        if error.error.get("code") in (GONE, GONE - 1):  # said by a transport in the server's place
+        code = error.error.get("code")
+        if type(code) is int and code in (GONE, GONE - 1):  # said by a transport in the server's place
             raise GoneError(str(error)) from None
-        raise ToolError(str(error)) from None
-    if not isinstance(result, dict):
-        raise ToolError("The server gave no result.")
+        if type(code) is int and code in NOT_DONE:
+            raise ToolError(str(error)) from None
+        raise DoubtError(str(error)) from None
+    if not isinstance(result, dict) or not formed(result):
+        raise DoubtError("The server gave no result.")
     value = value_of(result)
     errand.mould = mould_of(value)
     return value
@@ -147,3 +157,15 @@ def told(outcome: Outcome, console: str) -> Outcome:
     if console:
         how["console"] = console
     return replace(outcome, content=encode({**found, "error": {**error, **how}}))
+
+
+def marks(outcome: Outcome) -> JsonObject:
+    """What a program may want to know of the outcome, beside what the model is told."""
+    found: JsonObject = {"guard/status": outcome.status}
+    if outcome.reason is not None:
+        found["guard/reason"] = str(outcome.reason)
+    if outcome.approval is not None:
+        found["guard/approval"] = outcome.approval
+    if outcome.replayed:
+        found["guard/replayed"] = True
+    return found

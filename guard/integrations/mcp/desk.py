@@ -52,10 +52,14 @@ class Desk:
     before: Mapping[str, Pin] | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    def hidden(self, text: str) -> str:
-        """A text of the server that passes by, safe to show: by the policy in force, once there is a guard."""
+    def detect(self, key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
+        """A text of the server that passes by, safe to show, and what was hidden: by the policy in force, once there is a guard."""
         hide = self.hide if self.guard is None else self.guard.redactor.detect
-        return hide(None, text)[0]
+        return hide(key, text)
+
+    def hidden(self, text: str) -> str:
+        """The same of a text that stands nowhere in particular."""
+        return self.detect(None, text)[0]
 
     async def ready(self, found: Sequence[Json]) -> tuple[AsyncGuard, Listing]:
         """Judge a listing; the first one that can be used makes the guard. Raises GuardError."""

@@ -7,7 +7,7 @@ this package; knows no transport.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
@@ -17,6 +17,9 @@ VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Revisions of the protocol that are spoken on both sides. A newer client falls back to `initialize`, as the protocol says."""
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL, GONE = -32700, -32600, -32601, -32602, -32603, -32000
+
+NOT_DONE: Final = frozenset({PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS})
+"""Errors by which the protocol says that a request was not carried out. After any other it may have been."""
 
 TO_SERVER: Final = frozenset(
     {
@@ -146,27 +149,3 @@ def params_of(message: Mapping[str, Json]) -> JsonObject:
     if type(found) is not dict:
         raise UnfitError("params is an object", message.get("id"))
     return found
-
-
-# -- what passes without being judged is hidden like a result ----------------------------------------------------------
-
-_NAMES = frozenset({"uri", "uriTemplate", "mimeType", "name", "type", "role", "nextCursor", "cursor", "level", "blob", "method"})
-_IDS = frozenset({"progressToken", "requestId", "elicitationId", "requestedSchema", "jsonrpc"})
-_MEDIA = frozenset({"image", "audio"})
-
-
-def masked(value: Json, hide: Callable[[str], str], depth: int = 0) -> Json:
-    """A copy with personal data and secrets hidden in every text but names, ids, addresses of resources and pictures."""
-    if type(value) is str:
-        return hide(value)
-    if depth > 100:
-        raise UnfitError("nested too deeply")
-    if type(value) is list:
-        return [masked(item, hide, depth + 1) for item in value]
-    if type(value) is not dict:
-        return value
-    media = value.get("type") in _MEDIA if isinstance(value.get("type"), str) else False
-    return {
-        key: item if key in _NAMES or key in _IDS or (media and key == "data") else masked(item, hide, depth + 1)
-        for key, item in value.items()
-    }

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Coroutine, Mapping
 from typing import Any, Protocol
 
 from guard.core.values import Json, JsonObject
-from guard.integrations.mcp.messages import RemoteError, UnfitError, notice, request
+from guard.integrations.mcp.messages import INTERNAL, RemoteError, UnfitError, notice, request
 
 MOST_OPEN = 1_000
 """Requests of one side that may be worked on at once."""
@@ -77,11 +77,13 @@ class Peer:
         waiting = self._waiting.get(message.get("id"))
         if waiting is None or waiting.done():
             return
-        error = message.get("error")
-        if "result" in message and error is None:
+        error, answered = message.get("error"), "result" in message
+        if answered and error is None:
             waiting.set_result(message["result"])
-        else:
-            waiting.set_exception(RemoteError(error if isinstance(error, dict) else {"code": -32603, "message": "no result"}))
+        elif isinstance(error, dict) and not answered:
+            waiting.set_exception(RemoteError(error))
+        else:  # neither a result nor an error, or both: nobody knows what it says
+            waiting.set_exception(RemoteError({"code": INTERNAL, "message": "no result"}))
 
     def work(self, number: object, job: Coroutine[Any, Any, None]) -> None:
         """Work on one of this side's requests."""

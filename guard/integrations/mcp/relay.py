@@ -13,14 +13,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from guard.core.model import ConversationRef, Session, ToolCall
-from guard.core.rules import ResultRule
 from guard.core.values import Json, JsonObject
 from guard.errors import GuardError, StoreError
 from guard.integrations.mcp import messages as m
-from guard.integrations.mcp.calls import Caller, Errand, told
+from guard.integrations.mcp.calls import Caller, Errand, marks, told
 from guard.integrations.mcp.desk import Desk, View
+from guard.integrations.mcp.passing import Addresses, Mask
 from guard.integrations.mcp.peer import MOST_OPEN, Channel, GoneError, Peer
-from guard.integrations.mcp.results import Mould, result_of
+from guard.integrations.mcp.ways import Back
 
 CANCELLED = -32800
 _LAST = 1.0  # seconds for an answer to somebody who may not read any more
@@ -36,6 +36,8 @@ class Relay:
         self.client, self.server, self.desk, self.session = Peer(client), Peer(server), desk, session
         self.ref = ConversationRef(tenant=session.tenant, principal=session.principal, conversation=conversation)
         self.view = View(desk, self.server, session, self.ref)
+        self._addresses = Addresses()
+        self._mask = Mask(desk.detect, self._addresses)
         self._asks = False
         self._tokens: dict[object, object] = {}
         self._handlers: dict[str, Handler] = {
@@ -145,7 +147,7 @@ class Relay:
         try:
             return m.answer(number, await handler(number, m.params_of(message)))
         except m.RemoteError as error:
-            return {"jsonrpc": "2.0", "id": number, "error": m.masked(error.error, self.desk.hidden)}
+            return {"jsonrpc": "2.0", "id": number, "error": self._mask.message(error.error)}
         except m.UnfitError as error:
             return m.fault(number, m.INVALID_PARAMS, f"Refused: {error}.")
         except GoneError:
@@ -172,7 +174,10 @@ class Relay:
         self._asks = "elicitation" in wanted
         offers = found.get("capabilities")
         offers = {key: item for key, item in offers.items() if key in m.CAPABILITIES} if isinstance(offers, dict) else {}
-        return {**found, "capabilities": offers}
+        said: Any = self._mask.message(
+            {key: item for key, item in found.items() if key not in ("capabilities", "protocolVersion")}
+        )
+        return {"protocolVersion": found["protocolVersion"], "capabilities": offers, **said}
 
     async def _list(self, _number: object, params: JsonObject) -> Json:
         if params.get("cursor") is not None:
@@ -185,10 +190,8 @@ class Relay:
             raise m.UnfitError("name is a text and arguments are an object")
         if "task" in params:
             raise m.UnfitError("tasks are not offered here")
-        meta = params.get("_meta")
-        token = meta.get("progressToken") if isinstance(meta, dict) else None
         guard = await self.view.fresh()
-        errand = Errand(server=self.server, seconds=self.desk.seconds, about=number, token=token if m.is_id(token) else None)
+        errand = Errand(server=self.server, seconds=self.desk.seconds, about=number, token=_token(params))
         caller = Caller(
             guard=guard,
             session=self.session,
@@ -204,27 +207,20 @@ class Relay:
             self._tokens.pop(errand.token, None)
         if outcome.status == "held":
             self.desk.say(f"held: {outcome.tool} waits for a person: guard approvals approve {outcome.approval}")
-        return self._result(guard, outcome, errand.mould)
-
-    def _result(self, guard: Any, outcome: Any, mould: Mould | None) -> JsonObject:
-        tool = guard.policy.tools.get(outcome.tool)
-        plain = tool is not None and tool.result == ResultRule(empty=tool.result.empty, max_bytes=tool.result.max_bytes)
-        if mould is not None and not plain:
-            mould = Mould(structured=mould.structured, said=mould.said, field=mould.field)  # only what was kept is shown
-        found = result_of(told(outcome, self.desk.console), mould, promised=self.view.promised(guard, outcome.tool))
-        mark: JsonObject = {"guard/status": outcome.status}
-        if outcome.reason is not None:
-            mark["guard/reason"] = str(outcome.reason)
-        if outcome.approval is not None:
-            mark["guard/approval"] = outcome.approval
-        if outcome.replayed:
-            mark["guard/replayed"] = True
-        return found | {"_meta": mark}
+        policy, promised = guard.in_force.policy, self.view.promised(guard, outcome.tool)
+        tool = policy.tools.get(outcome.tool)
+        back = Back(tool=tool, limits=policy.limits, mask=self._mask, arguments=arguments, promised=promised)
+        return back.result(told(outcome, self.desk.console), errand.mould) | {"_meta": marks(outcome)}
 
     def _passing(self, method: str) -> Handler:
-        async def passing(number: object, params: JsonObject) -> Json:  # noqa: ARG001 - as every handler
-            found = await self.server.ask(method, params or None, seconds=self.desk.seconds)
-            return m.masked(found, self.desk.hidden)
+        async def passing(number: object, params: JsonObject) -> Json:
+            token = _token(params)
+            self._tokens[token] = number
+            try:
+                found = await self.server.ask(method, self._addresses.sent(params) or None, seconds=self.desk.seconds)
+            finally:
+                self._tokens.pop(token, None)
+            return self._mask.message(found)
 
         return passing
 
@@ -249,13 +245,19 @@ class Relay:
         if method == "notifications/tools/list_changed":
             self.view.stale = True
         if method in m.TOLD_CLIENT:
-            token = told_.get("progressToken")
-            about = self._tokens.get(token) if m.is_id(token) else self._newest()
-            await self._tell_client(method, m.masked(params, self.desk.hidden), about)
+            await self._tell_client(method, told_)
 
-    async def _tell_client(self, method: str, params: Json, about: object) -> None:
+    async def _tell_client(self, method: str, params: JsonObject) -> None:
+        token = params.get("progressToken")
+        own = m.is_id(token) and token in self._tokens  # the client's own word
+        about = self._tokens[token] if own else None if m.is_id(token) else self._newest()
         try:
-            await self.client.tell(method, params, about)
+            hidden: Any = self._mask.message(params)
+        except Exception as error:  # noqa: BLE001 - what cannot be looked at is not shown
+            self.desk.say(f"{method} of the server {self.desk.server} was left out: {type(error).__name__}")
+            return
+        try:
+            await self.client.tell(method, (hidden | {"progressToken": token} if own else hidden) or None, about)
         except GoneError:
             return
 
@@ -265,18 +267,28 @@ class Relay:
 
     async def _carry(self, number: object, method: str, params: Json) -> None:
         try:
-            hidden = m.masked(params, self.desk.hidden)
+            hidden = self._mask.message(params)
             reply = m.answer(number, await self.client.ask(method, hidden, about=self._newest(), seconds=self.desk.seconds))
         except m.RemoteError as error:
             reply = {"jsonrpc": "2.0", "id": number, "error": error.error}
-        except (GoneError, TimeoutError, m.UnfitError):
+        except (GoneError, TimeoutError):
             reply = m.fault(number, m.GONE, "The client did not answer.")
+        except Exception as error:  # noqa: BLE001 - what cannot be looked at is not shown
+            self.desk.say(f"{method} of the server {self.desk.server} was refused: {type(error).__name__}")
+            reply = m.fault(number, m.GONE, "Refused: the guard cannot judge this.")
         finally:
             self.server.busy.pop(number, None)
         try:
             await self.server.channel.send(reply)
         except GoneError:
             return
+
+
+def _token(params: JsonObject) -> object:
+    """The name under which the client wants to hear of progress, if it gave one."""
+    meta = params.get("_meta")
+    token = meta.get("progressToken") if isinstance(meta, dict) else None
+    return token if m.is_id(token) else None
 
 
 def _code(error: Exception) -> str:

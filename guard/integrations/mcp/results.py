@@ -7,14 +7,18 @@ rules; the text is made from it again, so that no copy can say more than the oth
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any, Literal
 
 from guard.core.model import Image, Outcome
 from guard.core.values import Json, JsonObject, encode, equal
+from guard.integrations.mcp.media import media_type, note, read, silent, spoken
+from guard.tools.blocks import blocks_of
 
+_LONGEST = 2**53
 _FIRST = 1_000_000  # characters of a text that are read as JSON to see whether it repeats the structure
 
 
@@ -28,12 +32,33 @@ class Mould:
     blocks: tuple[JsonObject, ...] = ()
 
 
+def formed(result: Mapping[str, Json]) -> bool:
+    """Whether this is the result of a call that is over: what is in it has the form that the protocol gives it. A null is nothing."""
+    content, structured = result.get("content"), result.get("structuredContent")
+    fits = content is None or (isinstance(content, list) and all(isinstance(block, dict) for block in content))
+    over = result.get("resultType", "complete") == "complete" and (content is not None or "task" not in result)
+    return fits and over and isinstance(result.get("isError"), bool | None) and isinstance(structured, dict | None)
+
+
 def value_of(result: Mapping[str, Json]) -> JsonObject:
     """What the guard is given as the tool's return: an MCP result with nothing in it besides content, structure and the error flag."""
     content = result.get("content")
-    found: JsonObject = {"content": content if isinstance(content, list) else [], "isError": result.get("isError") is True}
+    blocks = [_read(block) for block in content] if isinstance(content, list) else []
+    found: JsonObject = {"content": blocks, "isError": result.get("isError") is True}
     structured = result.get("structuredContent")
     return found | {"structuredContent": structured} if isinstance(structured, dict) and structured else found
+
+
+def _read(block: Json) -> Json:
+    """The block, with text in base64 as text: it walks the same path as every other."""
+    if not isinstance(block, dict):
+        return block
+    inner, data = block.get("resource"), block.get("data")
+    if block.get("type") == "resource" and isinstance(inner, dict) and "blob" in inner:
+        return {**block, "resource": spoken(inner)}
+    if block.get("type") == "image" and isinstance(data, str) and isinstance(read(block.get("mimeType"), data), str):
+        return {"type": "text", "text": note(block.get("mimeType"), data)}
+    return block
 
 
 def mould_of(value: Mapping[str, Json]) -> Mould:
@@ -61,8 +86,20 @@ def _json(text: str) -> Json:
         return None
 
 
-def result_of(outcome: Outcome, mould: Mould | None, *, promised: bool) -> JsonObject:
-    """The outcome as the result of tools/call. `mould` is None where nothing ran just now; `promised`: the tool has an output schema."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How blocks go back in their own form: what hides in a text, how an address is shown, and bytes for what the text does not say."""
+
+    hide: Callable[[str], str]
+    address: Callable[[str], str]
+    room: int
+
+
+def result_of(outcome: Outcome, mould: Mould | None, *, promised: bool, way: Way | None = None) -> JsonObject:
+    """The outcome as the result of tools/call.
+
+    `mould` is None where nothing ran just now; `promised`: the tool has an output schema; without a `way` all goes back as texts and pictures.
+    """
     parts: Sequence[str | Image] = (outcome.content,) if isinstance(outcome.content, str) else outcome.content
     if outcome.error:
         return {"content": [_block(part) for part in parts], "isError": True}
@@ -72,7 +109,7 @@ def result_of(outcome: Outcome, mould: Mould | None, *, promised: bool) -> JsonO
         pictures = [_block(part) for part in parts[1:]]
         text = {"type": "text", "text": _spoken(structured, mould)}
         return {"content": [text, *pictures], "structuredContent": structured, "isError": False}
-    found: JsonObject = {"content": _blocks(parts, mould), "isError": False}
+    found: JsonObject = {"content": _blocks(parts, mould, way), "isError": False}
     return found | {"structuredContent": {}} if promised else found
 
 
@@ -97,47 +134,74 @@ def _block(part: str | Image) -> JsonObject:
     return {"type": "text", "text": part}
 
 
-def _blocks(parts: Sequence[str | Image], mould: Mould) -> list[JsonObject]:
-    """The content, each sound, link and resource in its own form again, where the parts can still be told apart."""
+def _blocks(parts: Sequence[str | Image], mould: Mould, way: Way | None) -> list[JsonObject]:
+    """The content, each sound, link and resource in its own form again, where every part is surely what became of its block."""
     given = [block for block in mould.blocks if block.get("type") != "text" or block.get("text") != ""]
-    if len(given) != len(parts):
+    if way is None or len(given) != len(parts) or not all(map(partial(_same, way), parts, given)):
         return [_block(part) for part in parts]
-    return [_again(part, block) for part, block in zip(parts, given, strict=True)]
+    room = way.room - sum(_size(part) for part in parts if isinstance(part, str))
+    found = []
+    for part, block in zip(parts, given, strict=True):
+        again, more = _again(part, block, way) or (None, 0)
+        fits = again is not None and more <= room
+        room -= more if fits else 0
+        found.append(again if again is not None and fits else _block(part))
+    return found
 
 
-def _again(part: str | Image, block: JsonObject) -> JsonObject:
-    kind, form = block.get("type"), _FORMS.get(str(block.get("type")))
-    if isinstance(part, Image) or form is None or kind == "text":
-        return _block(part)
-    return form(part, block) or _block(part)
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
-_LEFT_OUT = ", left out]"
-"""How the text ends that stands for data which no wire can show."""
+def _same(way: Way, part: str | Image, block: JsonObject) -> bool:
+    """Whether this part is what the path makes of this block, and of no other: its text with everything hidden, its picture, its note."""
+    made = blocks_of([block])
+    if made is None or isinstance(part, Image) or isinstance(made[0], Image):
+        return made == (part,)
+    return part == way.hide(made[0])
 
 
-def _audio(part: str, block: JsonObject) -> JsonObject | None:
-    kept = {key: block[key] for key in ("data", "mimeType") if isinstance(block.get(key), str)}
-    sound = len(kept) == 2 and str(kept["mimeType"]).startswith("audio/") and part.endswith(_LEFT_OUT)
-    return {"type": "audio", **kept} if sound else None
+def _again(part: str | Image, block: JsonObject, way: Way) -> tuple[JsonObject, int] | None:
+    """The block in its own form, and the bytes of it that the part does not say."""
+    form = _FORMS.get(str(block.get("type")))
+    return None if form is None or isinstance(part, Image) else form(part, block, way)
 
 
-def _link(part: str, block: JsonObject) -> JsonObject | None:
+def _audio(_part: str, block: JsonObject, way: Way) -> tuple[JsonObject, int] | None:
+    data, kind = block.get("data"), media_type(block.get("mimeType"), way.hide)
+    if kind is None or not kind.startswith("audio/") or not isinstance(data, str) or not silent(kind, data, way.hide):
+        return None
+    return {"type": "audio", "data": data, "mimeType": kind}, len(data)
+
+
+def _link(part: str, block: JsonObject, way: Way) -> tuple[JsonObject, int] | None:
     """A link as it came, if nothing in it had to be hidden."""
-    said = " ".join(str(block[key]) for key in ("name", "uri", "description") if block.get(key))
-    kept: JsonObject = {key: block[key] for key in ("uri", "name", "description", "mimeType", "size") if key in block}
-    return {"type": "resource_link", **kept} if part == said else None
+    kept: JsonObject = {key: block[key] for key in ("uri", "name", "description") if block.get(key)}
+    if not all(isinstance(item, str) for item in kept.values()) or part != " ".join(
+        kept[key] for key in ("name", "uri", "description") if key in kept
+    ):
+        return None
+    if way.address(kept["uri"]) != kept["uri"]:
+        return None
+    kind, length = media_type(block.get("mimeType"), way.hide), block.get("size")
+    more: JsonObject = {} if kind is None else {"mimeType": kind}
+    if type(length) is int and 0 <= length < _LONGEST:
+        more["size"] = length
+    return {"type": "resource_link", **kept, **more}, _size(encode(more)) if more else 0
 
 
-def _resource(part: str, block: JsonObject) -> JsonObject | None:
+def _resource(part: str, block: JsonObject, way: Way) -> tuple[JsonObject, int] | None:
     inner: Any = block.get("resource")
     if not isinstance(inner, dict) or not isinstance(inner.get("uri"), str):
         return None
-    head = {key: inner[key] for key in ("uri", "mimeType") if isinstance(inner.get(key), str)}
+    uri, kind = way.address(inner["uri"]), media_type(inner.get("mimeType"), way.hide)
+    head = {"uri": uri} if kind is None else {"uri": uri, "mimeType": kind}
     if isinstance(inner.get("text"), str):
-        return {"type": "resource", "resource": {**head, "text": part}}
-    data = isinstance(inner.get("blob"), str) and part.endswith(_LEFT_OUT)
-    return {"type": "resource", "resource": {**head, "blob": inner["blob"]}} if data else None
+        return {"type": "resource", "resource": {**head, "text": part}}, _size(encode(head))
+    blob = inner.get("blob")
+    if not isinstance(blob, str) or read(kind, blob) is not True:
+        return None
+    return {"type": "resource", "resource": {**head, "blob": blob}}, _size(encode(head)) + len(blob)
 
 
 _FORMS = {"audio": _audio, "resource_link": _link, "resource": _resource}
