@@ -23,6 +23,7 @@ from guard.core.untrusted import enclosed, mark_for, words
 from guard.core.values import JsonObject, copy, digest
 from guard.core.views import Levels, Room, View
 
+SHUT = "text in the result that its rules may mean cannot be read exactly, and was hidden whole"
 MISFIT = "does not fit its schema"
 _MOST_SAID = 4_000  # bytes of what a tool says about its own failure
 
@@ -55,7 +56,7 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
     sealer = Sealer(redactor, board.context.ref, valid.tool.name)
     try:
         outcome, labels, idle = _misfit(valid, allow, ran, key) if misfit else _outcome(board.context, allow, ran, key, sealer)
-        board.idle += [f"{valid.tool.name}: result.{rule} matched nothing" for rule in idle]
+        board.idle += [f"{valid.tool.name}: {rule if rule == SHUT else f'result.{rule} matched nothing'}" for rule in idle]
     except Exception as error:  # noqa: BLE001 - what cannot be made safe is withheld, whatever went wrong
         outcome, labels = _withheld(valid, key, ran), ("withheld", type(error).__name__)
     value = copy(ran.value) if outcome.status == "done" else None  # a tool may go on changing what it returned
@@ -107,7 +108,7 @@ def _outcome(
     shown = redact(ran, valid.tool, redactor, view, sealer.change)
     outcome, cut = _finished(context, valid, key, ran, shown, spent)
     labels = dict.fromkeys((*_labels(shown, sealer), *(("cut",) if cut else ())))
-    return outcome, tuple(labels), shown.idle
+    return outcome, tuple(labels), (*shown.idle, *((SHUT,) if shown.shut else ()))
 
 
 def _misfit(valid: ValidCall, allow: Allow, ran: Executed, key: CallKey) -> tuple[Outcome, tuple[str, ...], tuple[str, ...]]:
@@ -195,7 +196,8 @@ def _finished(
 def _labels(shown: Shown, sealer: Sealer) -> tuple[str, ...]:
     """What a record says of a result: kinds, never values."""
     dropped = ("nothing shown",) if shown.dropped else ()
-    return (*shown.hidden, *sorted(sealer.kinds), *dropped, *(f"{rule} matched nothing" for rule in shown.idle))
+    closed = ("unreadable text",) if shown.shut else ()
+    return (*shown.hidden, *sorted(sealer.kinds), *dropped, *closed, *(f"{rule} matched nothing" for rule in shown.idle))
 
 
 def within(board: Board) -> tuple[Outcome, ...]:
