@@ -151,6 +151,11 @@ def is_token(text: str) -> bool:
     return match is not None and _sound(match[1])
 
 
+def kinds_in(text: str) -> frozenset[str]:
+    """The types of all handles in a text that are spelled as the guard spells them, whether or not a policy knows them."""
+    return frozenset(match[0].rpartition("_")[0] for match in _TOKEN.finditer(text) if _sound(match[1]))
+
+
 _TOKEN = re.compile(rf"[a-z][a-z0-9]{{0,15}}_([{ALPHABET}]{{{SIZE}}})")
 _GENERIC = frozenset({"[redacted]", "<redacted>", "[masked]", "[removed]"})
 
