@@ -140,11 +140,6 @@ _STARRED = re.compile(
 )
 
 
-def masked_already(text: str) -> bool:
-    """Whether a text is what a mask looks like, as a whole."""
-    return text == HIDDEN or _STARRED.fullmatch(text) is not None
-
-
 def is_token(text: str) -> bool:
     """Whether a text has the form of a handle or hash, with a check character that fits."""
     match = _TOKEN.fullmatch(text)
