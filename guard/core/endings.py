@@ -17,7 +17,7 @@ from guard.core.model import Allow, CallKey, Content, Outcome, Refusal, ValidCal
 from guard.core.ports import CallRow, Event, Executed, Redactor, Vaulted
 from guard.core.reasons import Reason
 from guard.core.redact import Shown, redact
-from guard.core.rules import ResultRule
+from guard.core.rules import ResultRule, Tool
 from guard.core.sealing import Sealer, veiled
 from guard.core.untrusted import enclosed, mark_for, words
 from guard.core.values import JsonObject, copy, digest
@@ -104,9 +104,11 @@ def _outcome(
         return _unfinished(valid, key, ran, spent), (), ()
     view = valid.tool.result.views.of(_levels(context) if valid.tool.result.roles else ())
     if ran.error is not None:
-        return _broken(context, valid, ran, spent, key, (redactor, view, sealer)), (), ()
+        broken = _broken(context, valid, ran, spent, key, (redactor, view, sealer))
+        return replace(broken, view=stamp(context, valid.tool)) if ran.safe else broken, (), ()
     shown = redact(ran, valid.tool, redactor, view, sealer.change)
     outcome, cut = _finished(context, valid, key, ran, shown, spent)
+    outcome = outcome if shown.empty else replace(outcome, view=stamp(context, valid.tool))
     labels = dict.fromkeys((*_labels(shown, sealer), *(("cut",) if cut else ())))
     return outcome, tuple(labels), (*shown.idle, *((SHUT,) if shown.shut else ()))
 
@@ -116,6 +118,29 @@ def _misfit(valid: ValidCall, allow: Allow, ran: Executed, key: CallKey) -> tupl
     spent = allow.approval.id if allow.approval else None
     told = answer.withheld(valid, key, approval=spent) if ran.probed else answer.unreadable(valid, key, spent)
     return told, (MISFIT,), ()
+
+
+def stamp(context: Context, tool: Tool) -> str:
+    """By which rules a result of this tool is shown to this session: the same text for the same rules, whichever roles they come of."""
+    view = tool.result.views.of(_levels(context) if tool.result.roles else ())
+    rules = [f"{rule.does} {rule.path} {rule.kind}" for tree in view.trees for rule in tree.rules]
+    images = "any" if view.blocks.images is None else ",".join(sorted(view.blocks.images))
+    blocks = f"{view.blocks.text}{view.blocks.structured}{view.blocks.resources}{images}"
+    return digest("guard-view-v1", *rules, blocks, repr(context.policy.redaction), str(tool.untrusted))
+
+
+def as_now(outcome: Outcome, context: Context) -> Outcome:
+    """An outcome as this session may see it now: what was made of a result by other rules is not shown again."""
+    if outcome.status not in ("done", "failed") or outcome.view == "-":
+        return outcome
+    tool = context.policy.tools.get(outcome.tool)
+    if tool is not None and not outcome.view and not (tool.result.roles or tool.result.views.of(()).trees):
+        return outcome  # of a record that does not say, where there are no rules
+    try:
+        same = tool is not None and outcome.view == stamp(context, tool)
+    except Exception:  # noqa: BLE001 - where nobody can tell what holds now, nothing is shown
+        same = False
+    return outcome if same else answer.not_now(outcome)
 
 
 def _levels(context: Context) -> Levels:
@@ -202,7 +227,8 @@ def _labels(shown: Shown, sealer: Sealer) -> tuple[str, ...]:
 
 def within(board: Board) -> tuple[Outcome, ...]:
     """The outcomes of the walk, in what its message and its conversation have left for results."""
-    context, outcomes = board.context, board.outcomes()
+    context = board.context
+    outcomes = tuple(as_now(outcome, context) for outcome in board.outcomes())
     limits, own = context.policy.limits, {item.key.turn for item in board.items}
     room = left(limits.turn_room, limits.conversation_room, [one for one in context.spent if one.turn not in own])
     try:
