@@ -28,6 +28,7 @@ LANGUAGE = (
     "redaction",
     "paths",
     "keytree",
+    "opening",
     "fields",
     "views",
     "conditions",
@@ -66,6 +67,7 @@ BOUNDARY = (
     "core.redaction",  # a policy may not take the name of a kind that is always hidden
     "core.paths",
     "core.keytree",
+    "core.opening",
     "core.fields",
     "core.views",
     "core.conditions",

@@ -154,4 +154,13 @@ def _outcome(
         approval=approval if isinstance(approval, str) else None,
         turn=key.turn,
         position=key.position,
+        view="-",
     )
+
+
+def not_now(outcome: Outcome) -> Outcome:
+    """A recorded outcome whose content was made by other rules than hold for whoever looks now: that it ended, and how, is all that is said."""
+    note = "The result was shown by other rules than hold now, and is not shown again."
+    if outcome.status == "done":
+        return replace(outcome, content=encode({"ok": True, "note": f"Done. {note}"}), view="-")
+    return replace(outcome, content=error_text(outcome.reason or Reason.TOOL_FAILED, note, retry=False), view="-")

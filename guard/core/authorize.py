@@ -7,7 +7,7 @@ is asked about a call that would be refused. It can only refuse.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from guard.core.model import AuthorizedCall, GroundedCall, Refusal, Session, ValidCall
 from guard.core.ports import Authorizer, Facts
@@ -38,12 +38,13 @@ def authorize(grounded: GroundedCall, session: Session, authorizer: Authorizer, 
         refusal = _owned(resource, valid, session, facts)
         if refusal is not None:
             return refusal
-    enforced = next((rule for rule in tool.rules if not rule.shadow and _refuses(rule, scope)), None)
+    scopes = [scope, *_outer(session, scope)]
+    enforced = next((rule for rule in tool.rules if not rule.shadow and any(_refuses(rule, one) for one in scopes)), None)
     if enforced is not None:
         return Refusal(reason=Reason.RULE_REFUSED, detail=enforced.say or _concerns(enforced), rules=(enforced.id,))
-    shadowed = tuple(said for rule in tool.rules if rule.shadow and (said := _shadowed(rule, scope)))
+    shadowed = tuple(said for rule in tool.rules if rule.shadow and (said := _shadowed(rule, scopes)))
     shadowed += _would_deny(authorizer, session, tool, scope)
-    approval = _asks(tool, scope)
+    approval = max((_asks(tool, one) for one in scopes), key=lambda rule: 0 if rule is None else rule.strictness)
     return AuthorizedCall(grounded=grounded, rules=verdict.rules, approval=approval, shadowed=grounded.shadowed + shadowed)
 
 
@@ -77,6 +78,16 @@ def scope_of(valid: ValidCall, session: Session, facts: Facts) -> Mapping[str, J
     return {"arguments": valid.arguments, "session": session.facts(), "resource": resource, "resolved": facts.resolved}
 
 
+def _outer(session: Session, scope: Mapping[str, Json]) -> list[Mapping[str, Json]]:
+    """The same scope with each session that this one is within: a child with fewer roles may do nothing that its parent may not."""
+    found: list[Mapping[str, Json]] = []
+    outer = session.within if scope else None
+    while outer is not None:
+        found.append({**scope, "session": outer.facts()})
+        outer = outer.within
+    return found
+
+
 def _concerns(rule: ArgumentRule) -> str:
     """Which of its own arguments the model should look at; never what the policy wants of them."""
     named = dict.fromkeys(str(test.path) for test in rule.when.tests if test.path.root == "arguments")
@@ -87,10 +98,10 @@ def _refuses(rule: ArgumentRule, scope: Mapping[str, Json]) -> bool:
     return not rule.when.surely(scope) if rule.effect == "require" else rule.when.maybe(scope)
 
 
-def _shadowed(rule: ArgumentRule, scope: Mapping[str, Json]) -> str:
+def _shadowed(rule: ArgumentRule, scopes: Sequence[Mapping[str, Json]]) -> str:
     """What a shadow rule has to say; it decides nothing, not even by failing."""
     try:
-        return rule.id if _refuses(rule, scope) else ""
+        return rule.id if any(_refuses(rule, scope) for scope in scopes) else ""
     except Exception:  # noqa: BLE001 - a rule in force would refuse for it
         return f"{rule.id} (error)"
 

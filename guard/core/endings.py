@@ -17,12 +17,13 @@ from guard.core.model import Allow, CallKey, Content, Outcome, Refusal, ValidCal
 from guard.core.ports import CallRow, Event, Executed, Redactor, Vaulted
 from guard.core.reasons import Reason
 from guard.core.redact import Shown, redact
-from guard.core.rules import ResultRule
+from guard.core.rules import ResultRule, Tool
 from guard.core.sealing import Sealer, veiled
 from guard.core.untrusted import enclosed, mark_for, words
 from guard.core.values import JsonObject, copy, digest
 from guard.core.views import Levels, Room, View
 
+SHUT = "text in the result that its rules may mean cannot be read exactly, and was hidden whole"
 MISFIT = "does not fit its schema"
 _MOST_SAID = 4_000  # bytes of what a tool says about its own failure
 
@@ -55,7 +56,7 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
     sealer = Sealer(redactor, board.context.ref, valid.tool.name)
     try:
         outcome, labels, idle = _misfit(valid, allow, ran, key) if misfit else _outcome(board.context, allow, ran, key, sealer)
-        board.idle += [f"{valid.tool.name}: result.{rule} matched nothing" for rule in idle]
+        board.idle += [f"{valid.tool.name}: {rule if rule == SHUT else f'result.{rule} matched nothing'}" for rule in idle]
     except Exception as error:  # noqa: BLE001 - what cannot be made safe is withheld, whatever went wrong
         outcome, labels = _withheld(valid, key, ran), ("withheld", type(error).__name__)
     value = copy(ran.value) if outcome.status == "done" else None  # a tool may go on changing what it returned
@@ -103,11 +104,13 @@ def _outcome(
         return _unfinished(valid, key, ran, spent), (), ()
     view = valid.tool.result.views.of(_levels(context) if valid.tool.result.roles else ())
     if ran.error is not None:
-        return _broken(context, valid, ran, spent, key, (redactor, view, sealer)), (), ()
+        broken = _broken(context, valid, ran, spent, key, (redactor, view, sealer))
+        return replace(broken, view=stamp(context, valid.tool)) if ran.safe else broken, (), ()
     shown = redact(ran, valid.tool, redactor, view, sealer.change)
     outcome, cut = _finished(context, valid, key, ran, shown, spent)
+    outcome = outcome if shown.empty else replace(outcome, view=stamp(context, valid.tool))
     labels = dict.fromkeys((*_labels(shown, sealer), *(("cut",) if cut else ())))
-    return outcome, tuple(labels), shown.idle
+    return outcome, tuple(labels), (*shown.idle, *((SHUT,) if shown.shut else ()))
 
 
 def _misfit(valid: ValidCall, allow: Allow, ran: Executed, key: CallKey) -> tuple[Outcome, tuple[str, ...], tuple[str, ...]]:
@@ -115,6 +118,29 @@ def _misfit(valid: ValidCall, allow: Allow, ran: Executed, key: CallKey) -> tupl
     spent = allow.approval.id if allow.approval else None
     told = answer.withheld(valid, key, approval=spent) if ran.probed else answer.unreadable(valid, key, spent)
     return told, (MISFIT,), ()
+
+
+def stamp(context: Context, tool: Tool) -> str:
+    """By which rules a result of this tool is shown to this session: the same text for the same rules, whichever roles they come of."""
+    view = tool.result.views.of(_levels(context) if tool.result.roles else ())
+    rules = [f"{rule.does} {rule.path} {rule.kind}" for tree in view.trees for rule in tree.rules]
+    images = "any" if view.blocks.images is None else ",".join(sorted(view.blocks.images))
+    blocks = f"{view.blocks.text}{view.blocks.structured}{view.blocks.resources}{images}"
+    return digest("guard-view-v1", *rules, blocks, repr(context.policy.redaction), str(tool.untrusted))
+
+
+def as_now(outcome: Outcome, context: Context) -> Outcome:
+    """An outcome as this session may see it now: what was made of a result by other rules is not shown again."""
+    if outcome.status not in ("done", "failed") or outcome.view == "-":
+        return outcome
+    tool = context.policy.tools.get(outcome.tool)
+    if tool is not None and not outcome.view and not (tool.result.roles or tool.result.views.of(()).trees):
+        return outcome  # of a record that does not say, where there are no rules
+    try:
+        same = tool is not None and outcome.view == stamp(context, tool)
+    except Exception:  # noqa: BLE001 - where nobody can tell what holds now, nothing is shown
+        same = False
+    return outcome if same else answer.not_now(outcome)
 
 
 def _levels(context: Context) -> Levels:
@@ -195,12 +221,14 @@ def _finished(
 def _labels(shown: Shown, sealer: Sealer) -> tuple[str, ...]:
     """What a record says of a result: kinds, never values."""
     dropped = ("nothing shown",) if shown.dropped else ()
-    return (*shown.hidden, *sorted(sealer.kinds), *dropped, *(f"{rule} matched nothing" for rule in shown.idle))
+    closed = ("unreadable text",) if shown.shut else ()
+    return (*shown.hidden, *sorted(sealer.kinds), *dropped, *closed, *(f"{rule} matched nothing" for rule in shown.idle))
 
 
 def within(board: Board) -> tuple[Outcome, ...]:
     """The outcomes of the walk, in what its message and its conversation have left for results."""
-    context, outcomes = board.context, board.outcomes()
+    context = board.context
+    outcomes = tuple(as_now(outcome, context) for outcome in board.outcomes())
     limits, own = context.policy.limits, {item.key.turn for item in board.items}
     room = left(limits.turn_room, limits.conversation_room, [one for one in context.spent if one.turn not in own])
     try:

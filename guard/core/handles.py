@@ -140,15 +140,15 @@ _STARRED = re.compile(
 )
 
 
-def masked_already(text: str) -> bool:
-    """Whether a text is what a mask looks like, as a whole."""
-    return text == HIDDEN or _STARRED.fullmatch(text) is not None
-
-
 def is_token(text: str) -> bool:
     """Whether a text has the form of a handle or hash, with a check character that fits."""
     match = _TOKEN.fullmatch(text)
     return match is not None and _sound(match[1])
+
+
+def kinds_in(text: str) -> frozenset[str]:
+    """The types of all handles in a text that are spelled as the guard spells them, whether or not a policy knows them."""
+    return frozenset(match[0].rpartition("_")[0] for match in _TOKEN.finditer(text) if _sound(match[1]))
 
 
 _TOKEN = re.compile(rf"[a-z][a-z0-9]{{0,15}}_([{ALPHABET}]{{{SIZE}}})")

@@ -70,7 +70,7 @@ class State:
     """Where in the tree a value stands: every path that leads here at once.
 
     `rule` is what happens to the value, `kept` whether it is shown at all, `live` whether something may happen inside of it, `bare` whether nothing happens
-    to a value that has no inside, `near` the rules that expect something right inside, `husk` whether it goes with
+    to a value that has no inside, `listed` whether items of a list are meant, `near` the rules that expect something right inside, `husk` whether it goes with
     the last thing in it.
     """
 
@@ -84,6 +84,7 @@ class State:
         "index",
         "item",
         "kept",
+        "listed",
         "live",
         "names",
         "near",
@@ -105,6 +106,7 @@ class State:
         self.rule = strictest([rules[number] for number in ends if rules[number].does != "keep"])
         self.live = any(self.kept is not (rules[number].does == "keep") for number in below)
         self.near = tuple({number for node in nodes if not node.sticks for number in node.below})
+        self.listed = any(node.any is not None or node.index for node in nodes)
         self.bare = self.kept and not ends and not self.near
         self.husk = not self.kept and all(node.sticks for node in nodes)
         self.names: dict[str, State] = {}

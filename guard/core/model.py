@@ -268,7 +268,7 @@ class Outcome:
     """What goes back for one call id. `reason` is None exactly when `status` is `done`.
 
     `arguments` are the final arguments (None when the call did not get that far), `content` is what the model may see, `approval` the
-    id of the approval that the call waits for or was run under, `replayed` says that a recorded outcome is repeated.
+    id of the approval that the call waits for or was run under, `replayed` says that a recorded outcome is repeated, `view` by which rules it shows a result.
     """
 
     call_id: str
@@ -281,6 +281,7 @@ class Outcome:
     approval: str | None = None
     turn: int = 0
     position: int = 0
+    view: str = field(default="", compare=False)
 
     @property
     def error(self) -> bool:

@@ -22,7 +22,7 @@ from guard.core.approve import approve, proposal
 from guard.core.authorize import authorize, lookups
 from guard.core.bind import bind
 from guard.core.board import Board, Context, Item, Waits, conclude
-from guard.core.endings import Ended, within
+from guard.core.endings import Ended, as_now, within
 from guard.core.ground import ground, needs
 from guard.core.handles import Signs
 from guard.core.limit import priced
@@ -156,7 +156,9 @@ def _unopened(opening: p.OpenTurn, context: Context, code: str) -> p.Flow[Walked
     for index, call in enumerate(opening.calls):
         row = rows.get(index)
         known = None if row is None or row.kind != "action" else answer.recorded(row, call)
-        found.append(known or answer.refused(call, CallKey(opening.ref, 0, index), refusal, None, redactor))
+        found.append(
+            (known and as_now(known, context)) or answer.refused(call, CallKey(opening.ref, 0, index), refusal, None, redactor)
+        )
     return Walked(outcomes=tuple(found), limited=False)
 
 

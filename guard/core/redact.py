@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from guard.core.cutting import begun, cut, parsed, size
-from guard.core.fields import Change, Fields, hidden_whole, opened
+from guard.core.fields import Change, Fields, hidden_whole
 from guard.core.hiding import beginning, shown_value, together
 from guard.core.model import Block, Content, Image
+from guard.core.opening import prose
 from guard.core.ports import Executed, Redactor
 from guard.core.rules import Tool
 from guard.core.values import Embedded, Json, encode
@@ -33,6 +34,7 @@ class Shown:
     empty: bool = False  # nothing is shown: the content only says so
     dropped: bool = False  # the rules left nothing of a result that was not empty
     idle: tuple[str, ...] = ()  # rules that met nothing in a result that was not empty
+    shut: bool = False  # text that the rules may mean could not be read exactly, and was hidden whole
 
 
 def redact(ran: Executed, tool: Tool, redactor: Redactor, view: View | None = None, change: Change = hidden_whole) -> Shown:
@@ -44,7 +46,7 @@ def redact(ran: Executed, tool: Tool, redactor: Redactor, view: View | None = No
     kinds: set[str] = set()
     value = ran.value
     said = isinstance(value, str) and ran.failed  # what a tool says about its own failure may have no fields to choose from
-    fields = Fields(() if said and opened(value) is None else view.trees, change)
+    fields = Fields(() if said and prose(value) else view.trees, change)
     if ran.content is not None and isinstance(value, str):  # the blocks say everything
         return _blocks(ran.content, tool, redactor, view, fields)
     shown = view.blocks.text if isinstance(value, str) else view.blocks.structured or value is None
@@ -56,25 +58,27 @@ def redact(ran: Executed, tool: Tool, redactor: Redactor, view: View | None = No
     told = _text(kept, tool, redactor, kinds) if isinstance(kept, str) else _json(kept, tool, redactor, kinds)
     text = told or _nothing(tool)
     pictures: list[Block] = [block for block in _pictures(ran, kept) if isinstance(block, Image) and _seen(block, view)]
-    return Shown(content=(text, *pictures) if pictures else text, hidden=tuple(sorted(kinds)), idle=fields.idle())
+    content: Content = (text, *pictures) if pictures else text
+    return Shown(content=content, hidden=tuple(sorted(kinds)), idle=fields.idle(), shut=fields.shut)
 
 
 def _blocks(content: Sequence[Block], tool: Tool, redactor: Redactor, view: View, fields: Fields) -> Shown:
     """Texts and pictures, each by itself: rules about fields look into texts that are JSON."""
     kinds: set[str] = set()
     blocks: list[Block] = []
+    torn = fields.torn([str(block) for block in content if isinstance(block, str)])
     for block in content:
         if isinstance(block, Image):
             blocks += [block] if _seen(block, view) and not fields.keeps else []
         elif view.blocks.resources if isinstance(block, Embedded) else view.blocks.text:
-            kept = fields.of(block)
+            kept = None if torn and prose(str(block)) else fields.of(block)
             blocks += [] if _is_empty(kept) and kept != block else [_block(kept, tool, redactor, kinds)]
     if not blocks:
         return _none(tool, fields, dropped=bool(content))
     blocks = _joined(blocks, redactor, kinds)
     alone = blocks[0] if len(content) == 1 and isinstance(content[0], Embedded) else None
     shown = str(alone) if isinstance(alone, str) else tuple(blocks)
-    return Shown(content=shown, hidden=tuple(sorted(kinds)), idle=fields.idle())
+    return Shown(content=shown, hidden=tuple(sorted(kinds)), idle=fields.idle(), shut=fields.shut)
 
 
 def _seen(image: Image, view: View) -> bool:
@@ -82,7 +86,9 @@ def _seen(image: Image, view: View) -> bool:
 
 
 def _none(tool: Tool, fields: Fields, *, dropped: bool) -> Shown:
-    return Shown(content=NONE_SHOWN if dropped else _nothing(tool), empty=True, dropped=dropped, idle=fields.idle())
+    return Shown(
+        content=NONE_SHOWN if dropped else _nothing(tool), empty=True, dropped=dropped, idle=fields.idle(), shut=fields.shut
+    )
 
 
 NONE_SHOWN = "The tool gave a result, and nothing of it may be shown here. That is not the same as nothing found."

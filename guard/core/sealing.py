@@ -16,7 +16,7 @@ from urllib.parse import quote, quote_plus
 
 from guard.core.acting import Vaulted
 from guard.core.fields import HIDDEN
-from guard.core.handles import HASH, Token, handle, is_token, masked_already, normal
+from guard.core.handles import HASH, Token, handle, normal
 from guard.core.hiding import echoing
 from guard.core.keytree import FieldRule
 from guard.core.model import ConversationRef
@@ -40,6 +40,7 @@ class Sealer:
     def __init__(self, redactor: Redactor, ref: ConversationRef, tool: str = "") -> None:
         self._redactor, self._ref, self._tool = redactor, ref, tool
         self.issued: dict[str, Vaulted] = {}
+        self._made = {HIDDEN}  # what stands in this result by the guard's own hand: met again where text was read twice
         self.kinds: set[str] = set()
 
     def change(self, rule: FieldRule, value: Json) -> Json:
@@ -50,8 +51,14 @@ class Sealer:
         if isinstance(value, dict | list | bool):
             return Token(HIDDEN)
         text = value if isinstance(value, str) else str(value)
-        if masked_already(text) or is_token(text):
+        if text in self._made:
             return Token(text)
+        made = self._sealed(rule, value, text)
+        self._made.add(made)
+        return made
+
+    def _sealed(self, rule: FieldRule, value: Json, text: str) -> Token:
+        """A value that merely looks like a mask or a handle is hidden like any other: only what was made here is known to tell nothing."""
         if rule.does == "mask":
             return Token(masked(rule.kind, text))
         if rule.does == "hash":

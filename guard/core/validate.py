@@ -75,7 +75,9 @@ def _checked(check: Check, arguments: JsonObject) -> Refusal | None:
     """Run one check on a copy. Only None passes; text refuses; anything else, an exception included, is no answer."""
     try:
         answer: object = check.run(copy(arguments))
-    except Exception as error:  # noqa: BLE001 - a check is foreign code: whatever it raises is a refusal
+    except KeyboardInterrupt:
+        raise  # says whoever runs the program, not the check
+    except BaseException as error:  # noqa: BLE001 - a check is foreign code: whatever it raises is a refusal
         return Refusal(
             reason=Reason.CHECK_FAILED, detail=f"Check: {check.name}.", note=f"{check.name} raised {type(error).__name__}"
         )

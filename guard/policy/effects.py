@@ -131,6 +131,28 @@ def check_compensations(entries: Mapping[str, Item], tools: Mapping[str, Tool], 
         if lacking and tool.schema.get("properties"):
             cure = "give both tools the argument under one name"
             problems.error(spot, f"compensate: {other.name} needs {', '.join(lacking)}, which {name} does not have", cure)
+        _same_hidden(tool, other, spot, problems)
+
+
+def _same_hidden(tool: Tool, other: Tool, spot: Item, problems: Problems) -> None:
+    """What may be hidden in an argument of a call may be so in the same argument of the call that takes it back, else that is refused."""
+    shared = set(other.visible.get("properties", {}))
+    given = {str(one.argument): one.types for one in other.reveals}
+    for one in tool.reveals:
+        lacking = one.types - given.get(str(one.argument), frozenset())
+        if one.argument.steps[0] in shared and lacking:
+            cure = f"write handles: {{{one.argument}: {', '.join(sorted(one.types))}}} below {other.name}, or take the argument out of it"
+            what = (
+                f"compensate: {other.name} gets {one.argument} of {tool.name} as a handle, and may not have the value behind it"
+            )
+            problems.error(spot, what, cure)
+    allowed = {str(path) for path in other.masks}
+    for path in tool.masks:
+        if path.steps[0] in shared and str(path) not in allowed:
+            cure = f"write masks: {{{path}: allow}} below {other.name}, or take the argument out of it"
+            problems.error(
+                spot, f"compensate: {other.name} gets {path} of {tool.name}, where a mask may stand, and takes none", cure
+            )
 
 
 __all__ = ["Around", "Life", "check_compensations", "life"]

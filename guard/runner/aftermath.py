@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from guard.core import audit
 from guard.core import ports as p
 from guard.core.answer import unknown
+from guard.core.endings import as_now
 from guard.core.model import CallKey, Outcome, ToolCall
 from guard.core.pipeline import settle_calls
 from guard.core.reasons import Reason
@@ -32,6 +33,9 @@ def settling(chat: Chat, history: Sequence[JsonObject] = ()) -> p.Flow[list[Json
     rows = yield from p.ask(Consult(question=lambda store: _decided(chat, store, history)))
     waiting = [row for row in rows if row.status in _OPEN]
     ready = {row.key: row.outcome for row in rows if row.status not in _OPEN and row.outcome is not None}
+    if ready:
+        now = chat.context()
+        ready = {key: as_now(outcome, now) for key, outcome in ready.items()}
     if waiting:
         context = yield from chat.measured()
         walked = yield from settle_calls(waiting, context)

@@ -149,9 +149,11 @@ class Chat:
         """What a child gets: never more than its parent has."""
         session, only, now = self._session, self._only, self.in_force
         if roles is not None:
-            extra = set(roles) - now.policy.authorizer.roles(session)
+            extra = set(roles) - set(session.roles)
             if extra:
-                raise ConversationError(f"a child cannot have roles that its parent lacks: {', '.join(sorted(extra))}")
+                derived = extra & now.policy.authorizer.roles(session)
+                cure = f"; {', '.join(sorted(derived))} comes of a rule: keep the role that it comes with" if derived else ""
+                raise ConversationError(f"a child cannot have roles that its parent lacks: {', '.join(sorted(extra))}{cure}")
             session = replace(session, roles=tuple(roles), within=session)
         if tools is not None:
             extra = set(tools) - self._offered(now)

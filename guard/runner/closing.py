@@ -12,6 +12,7 @@ from dataclasses import replace
 from guard.core import audit
 from guard.core import ports as p
 from guard.core.answer import refused, unknown
+from guard.core.endings import as_now
 from guard.core.model import CallKey, Outcome, Refusal, ToolCall
 from guard.core.pipeline import settle_calls
 from guard.core.reasons import Reason
@@ -77,7 +78,7 @@ def _closed(chat: Chat, call: ToolCall, row: p.CallRow | None) -> Outcome:
     if row is None:
         return refused(call, CallKey(chat.ref, 0, 0), _LOST, None, chat.guard.redactor)
     if row.outcome is not None:
-        return replace(row.outcome, call_id=call.id, replayed=True)
+        return as_now(replace(row.outcome, call_id=call.id, replayed=True), chat.context())
     return unknown(call, row.key, row.arguments, approval=row.approval, again=row.safe)
 
 

@@ -17,10 +17,10 @@ from guard.core import ports as p
 from guard.core.sealing import veiled
 from guard.errors import AnsweredInterrupt, StoreError
 from guard.runner.hands import PROBE_SECONDS, Hands, distinct, finished, guarded, load_call, now, probed, resolved
+from guard.runner.records import record
 from guard.runner.report import failure
 from guard.runner.threads import TooLateError, within
 from guard.runner.waiting import PATIENCE, Watch
-from guard.tools import normalise
 
 T = TypeVar("T")
 _STARTS = (p.Claim, p.Execute)
@@ -135,7 +135,7 @@ class SyncRun:
                 continue
             try:
                 call = partial(load_call, loader, identity, command.session)
-                found[place] = normalise(within(call, self._hands.patience)).value
+                found[place] = record(within(call, self._hands.patience))
             except _FOREIGN as error:  # a fact that cannot be had is missing, and what is missing refuses
                 failure(f"the loader of {name}", error, veiled(self._hands.redactor, command.revealed))
             except BaseException as error:  # noqa: BLE001 - as for a tool

@@ -17,10 +17,10 @@ from guard.core import ports as p
 from guard.core.sealing import veiled
 from guard.errors import StoreError
 from guard.runner.hands import PROBE_SECONDS, Hands, distinct, finished, guarded, load_call, now, probed, resolved
+from guard.runner.records import record
 from guard.runner.report import failure
 from guard.runner.threads import Came, TooLateError, in_thread
 from guard.runner.waiting import PATIENCE, Watch
-from guard.tools import normalise
 
 T = TypeVar("T")
 _STARTS = (p.Claim, p.Execute)
@@ -180,7 +180,7 @@ class AsyncRun:
             try:
                 call = partial(load_call, loader, identity, command.session)
                 value = await self._call(call, iscoroutinefunction(loader), self._hands.patience)
-                found[place] = normalise(await value if asyncio.iscoroutine(value) else value).value
+                found[place] = record(await value if asyncio.iscoroutine(value) else value)
             except (Exception, SystemExit) as error:  # noqa: BLE001 - a fact that cannot be had is missing, and what is missing refuses
                 failure(f"the loader of {name}", error, veiled(self._hands.redactor, command.revealed))
             except BaseException as error:  # noqa: BLE001 - as for a tool

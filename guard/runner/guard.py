@@ -29,6 +29,7 @@ from guard.runner.drivers import SyncRun
 from guard.runner.drivers_async import AsyncRun
 from guard.runner.force import InForce
 from guard.runner.hands import Hands
+from guard.runner.records import awaits
 from guard.runner.reload import PolicyState, Reloaded, Reloader, Source
 from guard.runner.watch import Watch
 from guard.tools import RegisteredTool
@@ -114,12 +115,15 @@ class GuardBase:
     def resource(self, name: str) -> Callable[[F], F]:
         """Register a loader of records: `@guard.resource("order")` on a function of the id (and, if it takes two, the session).
 
-        It returns the record, or None when there is none. Whatever it raises makes the fact unavailable, and the call is refused.
+        It returns the record (an object with fields), or None when there is none. Whatever it raises, and whatever else it returns, makes
+        the fact unavailable, and the call is refused.
         """
 
         def register(loader: F) -> F:
             if name in self.hands.loaders:
                 raise GuardError(f"a loader for the resource {name!r} is registered already")
+            if awaits(loader) and not self._awaits:
+                raise GuardError(f"the loader of {name!r} is async: async loaders need AsyncGuard")
             self.hands.loaders[name] = loader
             return loader
 

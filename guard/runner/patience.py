@@ -42,6 +42,8 @@ def _watched(
     """Run one check; what it raises refuses, and is told to the host's log besides."""
     try:
         return within(partial(check, arguments), patience)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         failure(f"check {name}", error, without(hides.redactor, arguments))
         raise

@@ -55,7 +55,7 @@ def idle(rules: Iterable[str], told: set[str]) -> None:
     for rule in rules:
         if rule not in told and len(told) < _MOST:
             told.add(rule)
-            LOG.warning("%s; is the field called otherwise?", rule)
+            LOG.warning("%s; is the field called otherwise?" if rule.endswith(" nothing") else "%s", rule)
 
 
 def missing(name: str) -> None:

@@ -175,7 +175,7 @@ def _outcome_text(outcome: Outcome) -> str:
         content = [block if isinstance(block, str) else [block.data, block.media_type] for block in outcome.content]
     reason = None if outcome.reason is None else outcome.reason.value
     place = [outcome.turn, outcome.position]
-    return dump([outcome.status, reason, content, outcome.replayed, outcome.approval, *place])
+    return dump([outcome.status, reason, content, outcome.replayed, outcome.approval, *place, outcome.view])
 
 
 @whole
@@ -218,7 +218,7 @@ def call_row(columns: Columns) -> CallRow:
 
 
 def _outcome(shown: Json, told: Json, arguments: Json) -> Outcome:
-    status, reason, content, replayed, approval, turn, position = shown
+    status, reason, content, replayed, approval, turn, position, *view = shown  # `view` came later
     call_id, tool, same, other = told
     return Outcome(
         call_id=call_id,
@@ -231,6 +231,7 @@ def _outcome(shown: Json, told: Json, arguments: Json) -> Outcome:
         approval=approval,
         turn=turn,
         position=position,
+        view=str(view[0]) if view else "",
     )
 
 
