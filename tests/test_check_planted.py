@@ -211,7 +211,7 @@ def test_a_planted_mistake_is_found(name: str, tmp_path: Path) -> None:
     assert [str(one) for one in told if words not in one.message + one.cure and one.code not in ECHOES.get(code, ())] == []
 
 
-@pytest.mark.parametrize("folder", ["policies", "examples/shop/policies"])
+@pytest.mark.parametrize("folder", ["policies", "examples/shop/policies", "examples/sidecar/policies"])
 def test_nothing_is_said_of_what_ships(folder: str) -> None:
     """The shipped policies are good."""
     assert found(ROOT / folder) == []

@@ -127,7 +127,7 @@ def test_one_call_proposed_by_many_runs_once(sidecar: Sidecar) -> None:
     looked(sidecar, "many")
 
     def one(_: int) -> Any:
-        decided = sidecar.decide("refund", {"order_id": "A17", "amount": 30}, conversation="many")
+        decided = sidecar.decide("refund", {"order_id": "A17", "amount": 20}, conversation="many")
         if decided["decision"] == "allow":
             return sidecar.ask("report", ticket=decided["ticket"], status="done", result={"refund_id": "R-7"})
         return decided
