@@ -32,9 +32,11 @@ _HEAD = """\
 #   result: {{keep: [id, status], empty: nothing found}}       # the model sees these fields of a result only
 #   limits: {{calls: 3}}                                       # calls of this tool since the user last spoke
 #   ground: {{order_id: {{returned_by: order_status.order_id}}}} # the value must come from another tool's result
+#   repeat: allow                                            # an equal action runs again although the user said nothing new (behind `guard mcp` nobody is heard)
 #   require: {{amount: {{maximum: 50}}}}                         # must hold, or the call is refused
 """
 _TAIL = """
+# Behind `guard mcp` no user is heard, and `run` counts for a whole session: raise steps and calls there, and leave seconds out.
 limits:                                                 # guess: enough for an assistant that people talk to
   run: {steps: 8, calls: 20, seconds: 120}              # since the user last spoke
   conversation: {calls: 200}
