@@ -250,3 +250,24 @@ def test_a_server_that_cannot_be_used_is_said_so(server: list[str], tmp_path: Pa
         told = process.stderr.read().decode()
         assert "cannot be started" in told or "ended with exit code 4" in told
         assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("source", ["/dev/null", "empty", "full"])
+def test_a_client_that_is_no_pipe(source: str, tmp_path: Path) -> None:
+    """A device or a plain file for standard input ends the session at its end, with an answer for what stood in it."""
+    folder(tmp_path)
+    (tmp_path / "empty").touch()
+    (tmp_path / "full").write_text(json.dumps({"jsonrpc": "2.0", **HELLO}) + "\n", "utf-8")
+    words = ["mcp", "--policy", str(tmp_path / "policies"), "--principal", "E1", "--role", "user", "--", sys.executable, str(RAW)]
+    with (tmp_path / source).open("rb") as given:
+        done = subprocess.run(
+            [sys.executable, "-m", "guard", *words],
+            cwd=tmp_path,
+            env=environment(),
+            stdin=given,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == (1 if source == "full" else 0)

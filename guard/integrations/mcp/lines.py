@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import stat
 import sys
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -86,9 +87,9 @@ async def own_lines() -> Lines:
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print is no message
     source = os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0)
-    try:
+    if _waits(source.fileno()):
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), source)
-    except ValueError:  # a plain file
+    else:  # a plain file, or a device such as /dev/null
         threading.Thread(target=_pour, args=(source, reader, loop), daemon=True).start()
     try:
         transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, out)
@@ -96,6 +97,12 @@ async def own_lines() -> Lines:
         return _Filed(reader, out)
     transport.set_write_buffer_limits(high=0)  # what was sent has left when `send` returns
     return Lines(reader, asyncio.StreamWriter(transport, protocol, None, loop), trusted=False)
+
+
+def _waits(number: int) -> bool:
+    """Whether the loop can wait for what comes in there: a pipe, a socket or a terminal."""
+    mode = os.fstat(number).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(number)
 
 
 class _Filed(Lines):
