@@ -37,8 +37,18 @@ def database(file: Path) -> Iterator[Database]:
         yield made
 
 
+OTHERS: set[threading.Thread] = set()
+"""Threads of stores that were open before a test: they belong to somebody else."""
+
+
+@pytest.fixture(autouse=True)
+def _others() -> None:
+    OTHERS.clear()
+    OTHERS.update(threading.enumerate())
+
+
 def writers() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "guard-writer"]
+    return [thread for thread in threading.enumerate() if thread.name == "guard-writer" and thread not in OTHERS]
 
 
 def gone(thread: threading.Thread) -> bool:
