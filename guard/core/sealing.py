@@ -96,6 +96,8 @@ def masked(kind: str, text: str) -> str:
 
 
 def _last4(text: str) -> str:
+    if _LAST4.fullmatch(text):
+        return text  # no more can be shown of it, and no less than was
     signs = [char for char in text if char.isalnum()]
     return "****" + "".join(signs[-4:]) if len(signs) >= _FEWEST and "".join(signs[-4:]).isascii() else ""
 
@@ -119,6 +121,7 @@ def _fixed(text: str) -> str:  # noqa: ARG001 - it tells nothing of it
     return ""
 
 
+_LAST4 = re.compile(r"\*{4}[0-9A-Za-z]{4}")
 _MASKS = {"last4": _last4, "initials": _initials, "domain": _domain, "year": _year, "fixed": _fixed}
 
 
