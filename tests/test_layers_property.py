@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from layers_kit import write
 
 from guard import Guard, PolicyError, PolicyWarning, Session, ToolCall
+from guard.core.cutting import CUT
 from guard.core.model import Outcome
 
 RANK = {"done": 2, "failed": 2, "held": 1, "refused": 0}
@@ -179,12 +180,12 @@ def _play(guard: Guard, session: Session, name: str, before: list[int], call: tu
 
 
 def _shown(content: object) -> set[str]:
-    """Every place with a value in what the model sees; what was cut is one text."""
+    """Every place with a value in what the model sees; the guard's own note of what was cut is none."""
     try:
         value = json.loads(content) if isinstance(content, str) else content
     except ValueError:
         return set()
-    return set() if isinstance(value, dict) and "cut" in value else set(_leaves(value, ""))
+    return {leaf for leaf in _leaves(value, "") if not leaf.endswith(f".{CUT}")}
 
 
 def _leaves(value: Any, at: str) -> list[str]:
