@@ -215,3 +215,13 @@ def test_a_long_argument_cannot_pass_for_evidence(tmp_path: Path) -> None:
         desk = start(tmp_path, "openai-chat", policy, tools)
         desk.propose(("c1", "echo", {"text": "x" * size + " A17"}))
         assert codes(desk.propose(("c2", "pay", {"order": "A17"}))) == ["not_grounded"]
+
+
+@pytest.mark.parametrize(("count", "last"), [(120_000, 0), (120_001, {"truncated": "more than 120001 values"})])
+def test_a_generator_is_read_as_far_as_a_result_may_go(tmp_path: Path, count: int, last: Any) -> None:
+    """Nothing that a generator gives is left out in silence: all of it counts, or the result says that more came."""
+    text = GET % "" + "ceilings: {result_items: 120001}\n"
+    desk = start(tmp_path, "openai-chat", text, {"get": lambda **_: (0 for _ in range(count))}, watched=False)
+    desk.propose(("c1", "get", {}))
+    [row] = desk.guard.store.rows(desk.chat.ref)
+    assert (len(row.value), row.value[-1]) == (count, last)

@@ -34,7 +34,6 @@ from guard.tools import RegisteredTool, normalise
 T = TypeVar("T")
 Loader = Callable[..., Any]
 PROBE_SECONDS = 30.0  # how long a probe may take, where the host gave no `patience`
-_ITEMS = 100_001  # of a generator: one more than a result may hold
 _PATIENT = 1.0  # seconds: a store that took longer to fail is not asked again while somebody waits
 _PAUSES = (0.05, 0.2)  # seconds before an outcome that the store did not take is offered again
 
@@ -240,7 +239,9 @@ def finished(value: object, command: p.Execute, started: float) -> p.Executed:
     if issubclass(kind, Future | asyncio.Future):
         raise OutcomeUnknownError  # it promises an end that nobody here waits for
     if issubclass(kind, GeneratorType):
-        value = list(islice(cast("Iterator[object]", value), _ITEMS))  # what it raises is what the tool raises
+        value = list(
+            islice(cast("Iterator[object]", value), command.tool.ceilings.result_items)
+        )  # what it raises is what the tool raises
     normal = normalise(value, command.tool.ceilings.result_depth, command.tool.ceilings.result_items)
     return p.Executed(value=normal.value, content=normal.blocks, failed=normal.failed, ms=_since(started))
 
