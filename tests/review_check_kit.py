@@ -100,6 +100,16 @@ def edited(path: Path, *edits: Edit) -> Path:
     return path
 
 
+def is_told(told: Sequence[Problem], place: tuple[str, int | None], code: str, words: str, echoes: Sequence[str] = ()) -> None:
+    """What was planted is said at its place with a cure, and nothing else is wrong but for problems of these codes."""
+    hits = [one for one in told if (one.file, one.line) == place and words in one.message + one.cure]
+
+    assert hits, [str(one) for one in told]
+    assert all(one.cure for one in hits)
+    assert any(one.code.startswith(code) for one in hits), hits
+    assert [str(one) for one in told if words not in one.message + one.cure and one.code not in echoes] == []
+
+
 def found(folder: Path, declared: Sequence[Declared] | None = None) -> list[Problem]:
     """Everything that `guard check` says of the folder, errors and warnings."""
     survey = survey_policy(folder, declared)
