@@ -238,11 +238,10 @@ def finished(value: object, command: p.Execute, started: float) -> p.Executed:
         raise cast("BaseException", value)  # returned in place of raised
     if issubclass(kind, Future | asyncio.Future):
         raise OutcomeUnknownError  # it promises an end that nobody here waits for
-    if issubclass(kind, GeneratorType):
-        value = list(
-            islice(cast("Iterator[object]", value), command.tool.ceilings.result_items)
-        )  # what it raises is what the tool raises
-    normal = normalise(value, command.tool.ceilings.result_depth, command.tool.ceilings.result_items)
+    most = command.tool.ceilings
+    if issubclass(kind, GeneratorType):  # what it raises is what the tool raises
+        value = list(islice(cast("Iterator[object]", value), most.result_items))
+    normal = normalise(value, most.result_depth, most.result_items)
     return p.Executed(value=normal.value, content=normal.blocks, failed=normal.failed, ms=_since(started))
 
 
