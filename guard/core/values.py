@@ -24,6 +24,25 @@ _TEXTUAL = frozenset({str, bool, type(None)})
 _NUMBERS = (int, Decimal, float)  # made once: a union that is written where it is asked for is made each time
 
 
+def read_json(text: str) -> Json:
+    """What JSON text says, with exact numbers. Raises ValueError for what readers may read differently (a repeated key, NaN), or not at all."""
+    try:
+        return json.loads(text, parse_float=Decimal, parse_constant=_no_number, object_pairs_hook=_once)
+    except (RecursionError, ArithmeticError):
+        raise ValueError("nested too deeply, or a number that cannot be exact") from None
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _once(pairs: list[tuple[str, Json]]) -> JsonObject:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is given more than once")
+    return found
+
+
 def _foreign(value: object) -> Any:
     raise TypeError(type(value).__name__)
 

@@ -6,16 +6,14 @@ sending; before compose.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
-from decimal import Decimal
 from http import HTTPStatus
 from typing import Any
 
 from guard.core.endpoints import Endpoint
 from guard.core.rules import Tool
-from guard.core.values import Json, JsonObject, encode
+from guard.core.values import Json, JsonObject, encode, read_json
 from guard.errors import OutcomeUnknownError, ToolError
 from guard.tools.registry import RegisteredTool
 from guard.tools.request import write
@@ -126,18 +124,6 @@ def _is_json(kind: str) -> bool:
 def _json(body: bytes, hidden: Secrets) -> Json:
     """Exact numbers, no repeated keys, no secrets. Raises ValueError."""
     try:
-        found = json.loads(body.decode("utf-8"), parse_float=Decimal, parse_constant=_unfit, object_pairs_hook=_pairs)
-        return hidden.out_of(found)
-    except (RecursionError, ArithmeticError):
+        return hidden.out_of(read_json(body.decode("utf-8")))
+    except RecursionError:
         raise ValueError from None
-
-
-def _unfit(_: str) -> Any:
-    raise ValueError
-
-
-def _pairs(pairs: list[tuple[str, Json]]) -> JsonObject:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError
-    return found

@@ -5,13 +5,10 @@ Raises RequestError with a sentence that names the field, never its value. Comes
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from decimal import Decimal
-from typing import Any
 
 from guard.core.model import Session, ToolCall
-from guard.core.values import Json, JsonObject
+from guard.core.values import Json, JsonObject, read_json
 from guard.web.remote import Report
 
 MOST_BYTES = 4_000_000
@@ -29,22 +26,11 @@ class RequestError(Exception):
 def decode(raw: bytes) -> JsonObject:
     """The body as an object."""
     try:
-        found = json.loads(raw.decode("utf-8"), parse_float=Decimal, parse_constant=_unfit, object_pairs_hook=_pairs)
-    except (ValueError, RecursionError, ArithmeticError):
+        found = read_json(raw.decode("utf-8"))
+    except ValueError:
         raise RequestError("the body is no JSON, repeats a key, or is nested too deeply") from None
     if not isinstance(found, dict):
         raise RequestError("the body must be an object")
-    return found
-
-
-def _unfit(_: str) -> Any:
-    raise ValueError
-
-
-def _pairs(pairs: list[tuple[str, Json]]) -> JsonObject:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError
     return found
 
 

@@ -98,6 +98,8 @@ def read(line: bytes, *, strict: bool) -> JsonObject:
         found = (_STRICT if strict else _PLAIN)(text)
     except UnfitError as error:
         raise UnfitError(str(error), _id_of(line)) from None
+    except ArithmeticError:
+        raise UnfitError("a number that cannot be exact", _id_of(line)) from None
     except (ValueError, RecursionError):
         raise UnfitError("not JSON") from None
     if type(found) is not dict or found.get("jsonrpc") != "2.0":
