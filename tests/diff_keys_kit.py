@@ -96,7 +96,7 @@ limits:
   conversation: {calls: 200, tokens: 9000, cost: {at_most: 5, enforce: shadow}, result_bytes: 4000000, result_tokens: 500000}
   windows: [{calls: 1000, per: 1h, of: tenant}, {calls: 900, per: 2h, enforce: shadow}]
 ceilings:
-  {message_calls: 100, user_words: 500, result_bytes: 3000, result_depth: 30, result_items: 4000, open_approvals: 10, approval_expires: 7d, arguments_bytes: 30000, arguments_depth: 20, arguments_items: 200}
+  {message_calls: 100, user_words: 500, result_bytes: 3000, result_depth: 30, result_items: 4000, result_text: 5000, open_approvals: 10, approval_expires: 7d, message_bytes: 6000, listed_tools: 70, arguments_bytes: 30000, arguments_depth: 20, arguments_items: 200}
 prices: {m: {in: 2, out: 8}}
 redact:
   region: [GB]
@@ -252,6 +252,9 @@ EDITS: dict[str, tuple[str, str]] = {
     "ceilings.result_bytes": ("result_bytes: 3000", "result_bytes: 3001"),
     "ceilings.result_depth": ("result_depth: 30", "result_depth: 29"),
     "ceilings.result_items": ("result_items: 4000", "result_items: 4001"),
+    "ceilings.result_text": ("result_text: 5000", "result_text: 5001"),
+    "ceilings.message_bytes": ("message_bytes: 6000", "message_bytes: 6001"),
+    "ceilings.listed_tools": ("listed_tools: 70", "listed_tools: 71"),
     "ceilings.open_approvals": ("open_approvals: 10", "open_approvals: 11"),
     "ceilings.approval_expires": ("approval_expires: 7d", "approval_expires: 8d"),
     "price.in": ("in: 2", "in: 3"),

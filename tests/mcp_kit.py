@@ -14,6 +14,7 @@ from typing import Any
 from guard import AsyncGuard, Session
 from guard.cli.mcp_serving import Hiding, absent, server_pins
 from guard.compose import PolicyWarning
+from guard.core.ceilings import CEILINGS
 from guard.integrations.mcp.desk import Desk
 from guard.integrations.mcp.lines import start
 from guard.integrations.mcp.messages import UnfitError
@@ -145,12 +146,13 @@ async def talking(
     session: Session = ANN,
     can: dict[str, Any] | None = None,
     command: Sequence[str] = (),
+    most: int = CEILINGS.message_bytes,
     **more: Any,
 ) -> AsyncIterator[Talk]:
     """A session through the proxy, greeted and ready; `command` starts another server than the usual one."""
     told: list[str] = []
     desk = desk_for(folder(path, policy), told, **more)
-    server = await start(command or [sys.executable, str(RAW), str(path / "log")], os.environ)
+    server = await start(command or [sys.executable, str(RAW), str(path / "log")], os.environ, most=most)
     hand = Hand()
     relay = asyncio.ensure_future(Relay(hand, server, desk, session, "conv").run())
     talk = Talk(hand, desk, told, path / "log")

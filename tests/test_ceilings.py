@@ -14,7 +14,7 @@ from reports import BOSS, U1, U2, Desk, codes, error, outcome, start, states
 from stores_kit import NEXT, STORES, Clock, a_store, asking, key, proposal
 
 from guard import PolicyError
-from guard.core.rules import CEILINGS, Ceilings
+from guard.core.ceilings import CEILINGS, Ceilings
 from guard.policy import language, load_policy
 from guard.policy.ceilings import HARD, SECONDS
 

@@ -33,6 +33,7 @@ LANGUAGE = (
     "views",
     "conditions",
     "endpoints",
+    "ceilings",
     "rules",
     "reasons",
     "model",
@@ -72,6 +73,7 @@ BOUNDARY = (
     "core.views",
     "core.conditions",
     "core.endpoints",
+    "core.ceilings",
     "core.rules",
     "core.reasons",
     "core.model",
@@ -113,6 +115,7 @@ RULES: dict[str, tuple[str, ...]] = {
     # the definitions of an MCP server: compiled tools to show, pins to hold them against, a record of what is refused
     "integrations.mcp": (
         "core.values",
+        "core.ceilings",  # how long a message may be
         "core.rules",
         "core.redaction",  # what stands in the place of a secret
         "core.audit",

@@ -19,7 +19,6 @@ import pytest
 from cli_kit import environment
 from mcp_kit import POLICY, RAW, code, folder, run, said, talking
 
-from guard.integrations.mcp import lines
 from guard.integrations.mcp.messages import UnfitError
 
 HELLO = {
@@ -66,12 +65,11 @@ def test_a_server_that_hangs_is_told_to_stop(tmp_path: Path) -> None:
     run(go())
 
 
-def test_a_message_that_is_too_long_ends_the_servers_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_that_is_too_long_ends_the_servers_session(tmp_path: Path) -> None:
     """Nobody can know which request it answers: all that wait are answered, nothing of it is passed on."""
-    monkeypatch.setattr(lines, "MOST_BYTES", 100_000)
 
     async def go() -> None:
-        async with talking(tmp_path) as talk:
+        async with talking(tmp_path, most=100_000) as talk:
             assert code(await talk.call("huge")) == "tool_failed"
             assert await talk.relay is False  # type: ignore[attr-defined]
             assert any("bytes" in line for line in talk.told)

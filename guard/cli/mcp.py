@@ -69,4 +69,4 @@ def run(arguments: argparse.Namespace) -> int:
     session = session_of(arguments, loaded.policy)
     from guard.cli.mcp_serving import serve  # noqa: PLC0415 - asyncio and the proxy: only where they run
 
-    return serve(arguments, session)
+    return serve(arguments, session, loaded.policy.ceilings)

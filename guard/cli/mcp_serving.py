@@ -20,6 +20,7 @@ from pathlib import Path
 from guard.cli.places import UsageError
 from guard.cli.show import spell
 from guard.compose import AsyncGuard, PolicyWarning
+from guard.core.ceilings import Ceilings
 from guard.core.model import Session
 from guard.core.ports import Redactor
 from guard.errors import GuardError, PolicyError
@@ -45,12 +46,12 @@ def say(text: str) -> None:
     print("\n".join(f"guard: {spell(line)}" for line in text.splitlines()), file=sys.stderr, flush=True)
 
 
-def serve(arguments: argparse.Namespace, session: Session | None) -> int:
-    """Serve until it is over, and give the exit code. Raises UsageError, GuardError."""
+def serve(arguments: argparse.Namespace, session: Session | None, ceilings: Ceilings) -> int:
+    """Serve until it is over, and give the exit code; messages stay within `ceilings`. Raises UsageError, GuardError."""
     log, shown = logging.getLogger("guard"), logging.StreamHandler(sys.stderr)
     shown.setFormatter(logging.Formatter("guard: %(message)s"))
     log.addHandler(shown)  # what a tool raised, and why a changed policy was not taken
-    desk = desk_of(arguments)
+    desk = desk_of(arguments, ceilings)
     try:
         return asyncio.run(_until_told(arguments, desk, session))
     finally:
@@ -83,7 +84,7 @@ async def _until_told(arguments: argparse.Namespace, desk: Desk, session: Sessio
 # -- what stands behind the proxy --------------------------------------------------------------------------------------
 
 
-def desk_of(arguments: argparse.Namespace) -> Desk:
+def desk_of(arguments: argparse.Namespace, ceilings: Ceilings) -> Desk:
     """The policy folder, its store and its pins, as the proxy needs them. Nothing is opened yet."""
     folder = Path(arguments.policy).absolute()
     store = arguments.store or f"sqlite:///{folder.parent / 'guard.db'}"
@@ -95,6 +96,7 @@ def desk_of(arguments: argparse.Namespace) -> Desk:
         say=say,
         console=arguments.console,
         seconds=arguments.timeout,
+        ceilings=ceilings,
     )
 
 
@@ -155,18 +157,19 @@ def server_pins(folder: Path, server: str) -> Mapping[str, Pin] | None:
 
 
 @asynccontextmanager
-async def connected(arguments: argparse.Namespace) -> AsyncIterator[Channel]:
-    """A connection to the server, for one session."""
+async def connected(arguments: argparse.Namespace, most: int) -> AsyncIterator[Channel]:
+    """A connection to the server, for one session; none of its messages may have more than `most` bytes."""
     if arguments.url:
         from guard.integrations.mcp.web import connect  # noqa: PLC0415 - needs the extra
 
         token = os.environ.get(arguments.token_env) if arguments.token_env else None
         if arguments.token_env and token is None:
             raise UsageError(f"--token-env {spell(arguments.token_env)}: there is no such variable in the environment")
-        async with connect(arguments.url, token, arguments.timeout) as channel:
+        async with connect(arguments.url, token, arguments.timeout, most) as channel:
             yield channel
         return
-    child = await start(arguments.command, {name: value for name, value in os.environ.items() if not name.startswith("GUARD_")})
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GUARD_")}
+    child = await start(arguments.command, env, most=most)
     try:
         yield child
     finally:
@@ -176,8 +179,9 @@ async def connected(arguments: argparse.Namespace) -> AsyncIterator[Channel]:
 async def _pipes(arguments: argparse.Namespace, desk: Desk, session: Session | None) -> int:
     if session is None:
         raise UsageError("nobody is signed in")
-    async with connected(arguments) as server:
-        client = await own_lines()
+    most = desk.ceilings.message_bytes
+    async with connected(arguments, most) as server:
+        client = await own_lines(most)
         relay = Relay(client, server, desk, session, arguments.conversation or f"mcp-{secrets.token_hex(8)}")
         left = await relay.run()
         if not left:
@@ -197,4 +201,5 @@ async def _web(arguments: argparse.Namespace, desk: Desk, session: Session | Non
     def relay(client: Channel, server: Channel, who: Session) -> Relay:
         return Relay(client, server, desk, who, f"mcp-{secrets.token_hex(8)}")  # a client of its own each time
 
-    return await serve_web(arguments, session, say, lambda: connected(arguments), relay)
+    most = desk.ceilings.message_bytes
+    return await serve_web(arguments, session, say, lambda: connected(arguments, most), relay, most)

@@ -29,8 +29,9 @@ async def serve_web(
     say: Callable[[str], None],
     connected: Callable[[], AbstractAsyncContextManager[Channel]],
     relay: Callable[[Channel, Channel, Session], Any],
+    most: int,
 ) -> int:
-    """Serve until cancelled. Raises UsageError, GuardError."""
+    """Serve until cancelled; a request of more than `most` bytes is refused. Raises UsageError, GuardError."""
     needs_sdk()
     host, port = _place(arguments.http)
     local = session is not None
@@ -45,7 +46,7 @@ async def serve_web(
     async def who(token: str | None) -> Session | None:
         return session if tokens is None else await _asked(tokens, token, say)
 
-    web = Web(who=who, connected=connected, relay=relay, say=say, local=local)
+    web = Web(who=who, connected=connected, relay=relay, say=say, local=local, most_bytes=most)
     with _listening(host, port, arguments.http) as listener:
         say(f"listening on http://{host}:{listener.getsockname()[1]}/mcp")
         try:

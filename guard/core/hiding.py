@@ -20,7 +20,8 @@ from guard.core.values import Json, JsonObject, encode
 
 _MAX_LEAF = 250_000  # characters of one text inside a record; what is longer is cut before it is looked at
 _MARGIN = 16_384  # characters beyond a cut that detectors still see: no secret is longer, so none is missed for being cut in two
-_MOST = 32_000_000  # characters of all texts of one value: more is withheld
+MOST = 32_000_000
+"""Characters of all texts of one value, where something may have to be hidden: more is withheld."""
 _LEAST = 6  # characters of a secret that is looked for in the answer to the call that held it
 _DIGITS = frozenset({"card", "iban", "ssn", "id", "ip", "mac", "phone"})
 _SHORT = 1_000_000  # a number below it is no phone number, card or id, unless its key says so
@@ -31,12 +32,12 @@ def shown_text(value: Json, redactor: Redactor, kinds: set[str]) -> str:
     return shown_value(value, redactor, kinds)[0]
 
 
-def shown_value(value: Json, redactor: Redactor, kinds: set[str]) -> tuple[str, Json]:
-    """JSON text of `value` with everything hidden that must be, and what it says."""
+def shown_value(value: Json, redactor: Redactor, kinds: set[str], most: int = MOST) -> tuple[str, Json]:
+    """JSON text of `value` with everything hidden that must be, and what it says. Raises ValueError for more than `most` characters to look at."""
     text = encode(value)
     if redactor.quiet(text):
         return text, value
-    hidden = _hide(value, redactor, kinds, None)
+    hidden = _hide(value, redactor, kinds, None, most)
     return text if hidden is value else encode(hidden), hidden
 
 
@@ -54,14 +55,14 @@ def hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None = Non
     return _hide(value, redactor, kinds, key)
 
 
-def _hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None) -> Json:
+def _hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None, most: int = MOST) -> Json:
     """The same where a look at the whole JSON text does not tell."""
     if type(value) is str:
         return _text(value, redactor, kinds, key)
     telling = key is not None and redactor.tells(key)
     texts, closer = _texts(value, redactor)
     size = sum(map(len, texts))
-    if size > _MOST:
+    if size > most:
         raise ValueError(f"a result holds {size} characters of text, more than can be looked at")
     loud = redactor.sift(texts) if texts else ()
     if size > _MAX_LEAF:

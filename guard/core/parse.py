@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from guard.core.ceilings import Ceilings
 from guard.core.model import ParsedCall, Refusal, ToolCall
 from guard.core.reasons import Reason
-from guard.core.rules import Ceilings, Tool
+from guard.core.rules import Tool
 from guard.core.values import Json, JsonObject
 
 MAX_EXPONENT = 4_000  # a number with a longer exponent cannot be compared without building it

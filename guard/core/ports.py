@@ -29,6 +29,7 @@ from guard.core.acting import (
     Vaulted,
     Won,
 )
+from guard.core.ceilings import CEILINGS, Ceilings
 from guard.core.commands import (
     Again,
     AskApproval,
@@ -53,7 +54,7 @@ from guard.core.commands import (
 )
 from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.redaction import REDACTION, Redaction
-from guard.core.rules import CEILINGS, Ceilings, Limits, Tool
+from guard.core.rules import Limits, Tool
 from guard.core.values import Json, sha
 
 __all__ = [

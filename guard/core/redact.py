@@ -152,7 +152,7 @@ def _text(text: str, tool: Tool, redactor: Redactor, kinds: set[str]) -> str:
 
 
 def _json(value: Json, tool: Tool, redactor: Redactor, kinds: set[str]) -> str:
-    text, hidden = shown_value(value, redactor, kinds)
+    text, hidden = shown_value(value, redactor, kinds, tool.ceilings.result_text)
     most = tool.result.max_bytes
     if size(text) <= most:
         return text

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
+from guard.core.ceilings import CEILINGS, Ceilings
 from guard.core.conditions import Condition
 from guard.core.endpoints import Endpoint
 from guard.core.paths import Path
@@ -192,25 +193,6 @@ class Limits:
     def counted(self) -> bool:
         """Whether single calls draw on any budget."""
         return bool(self.run or self.conversation or self.windows) or self.turn_calls is not None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ceilings:
-    """How large may be what comes from outside. The first three count for the arguments of one call, and a tool may have its own."""
-
-    arguments_bytes: int = 262_144  # of their text; the largest recorded real call is a tenth of it
-    arguments_depth: int = 64
-    arguments_items: int = 20_000
-    message_calls: int = 1_000  # of one assistant message; those beyond are refused
-    user_words: int = 100_000  # characters of the user's text that are searched; more is no evidence
-    result_bytes: int = 200_000  # of one result, where the tool has no `max_bytes`
-    result_depth: int = 100  # of what a tool returned; what lies deeper is left out
-    result_items: int = 1_000_000  # values of what a tool returned; what comes behind them is left out
-    open_approvals: int = 20  # questions about calls of one person, in one tenant, that wait for a decision
-    approval_seconds: float = 2_592_000.0  # for which a question may stand
-
-
-CEILINGS = Ceilings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

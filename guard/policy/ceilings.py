@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from guard.core.rules import Ceilings
+from guard.core.ceilings import Ceilings
 from guard.policy import language
 from guard.policy.problems import Problems
 from guard.policy.source import Item
@@ -22,8 +22,11 @@ HARD: Mapping[str, int] = {
     "result_bytes": 16_777_216,
     "result_depth": 100,
     "result_items": 1_000_000,
+    "result_text": 32_000_000,
     "open_approvals": 1_000,
     "approval_expires": 31_622_400,
+    "message_bytes": 268_435_456,
+    "listed_tools": 100_000,
 }
 """The most that each ceiling can be set to; `approval_expires` in seconds, the others as they are counted."""
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from guard.core.ceilings import CEILINGS, Ceilings
 from guard.core.paths import Path
-from guard.core.rules import CEILINGS, After, Ceilings, Ground, Source
+from guard.core.rules import After, Ground, Source
 from guard.core.values import JsonObject
 from guard.policy import language
 from guard.policy.conditions import RESULT, condition, speaks_about

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
+from guard.core.ceilings import Ceilings
 from guard.core.model import Session
 from guard.core.ports import Authorizer, Policy
 from guard.core.redaction import Redaction
-from guard.core.rules import Ceilings, Limits, Tool
+from guard.core.rules import Limits, Tool
 from guard.errors import PolicyError, Problem
 from guard.policy.callers import read_people
 from guard.policy.ceilings import ceilings

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from guard.core.ceilings import Ceilings
 from guard.core.handles import HASH, TYPE
 from guard.core.keytree import FieldRule
 from guard.core.paths import ANY, DEEP, Path, parse_field
-from guard.core.rules import Ceilings, ResultRule
+from guard.core.rules import ResultRule
 from guard.core.values import JsonObject
 from guard.core.views import Blocks, Rules
 from guard.policy import language

@@ -9,8 +9,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from guard.core.ceilings import CEILINGS, Ceilings
 from guard.core.paths import Path
-from guard.core.rules import CEILINGS, Binding, Ceilings, Issue, Kind, Prepared, ResourceRule, Tool
+from guard.core.rules import Binding, Issue, Kind, Prepared, ResourceRule, Tool
 from guard.core.values import JsonObject, canonical, digest
 from guard.policy import language
 from guard.policy.approvals import approvals, argument_rules

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 
-from guard.core.rules import Ceilings, Limits, Source, WindowLimit
+from guard.core.ceilings import Ceilings
+from guard.core.rules import Limits, Source, WindowLimit
 from guard.review.changes import Direction, Fact, fact, most, words
 from guard.review.evidence import bound_direction, source_words
 

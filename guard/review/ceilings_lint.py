@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from guard.core.rules import CEILINGS, Tool
+from guard.core.ceilings import CEILINGS
+from guard.core.rules import Tool
 from guard.core.values import Json, is_number
 from guard.errors import Problem
 from guard.policy.source import Item

@@ -24,7 +24,7 @@ from guard.core.telling import told
 from guard.core.values import JsonObject, encode
 from guard.errors import ConversationError, GuardError
 from guard.web import bodies
-from guard.web.bodies import MOST_BYTES, RequestError
+from guard.web.bodies import RequestError
 from guard.web.description import described
 from guard.web.remote import Remote, Ticket
 from guard.web.tokens import Token, Tokens
@@ -57,7 +57,11 @@ class Api:
         async def endpoint(request: Request) -> Response:
             try:
                 token = self._token(request)
-                return _answer(await verb(self, bodies.decode(await _body(request)), token))
+                return _answer(
+                    await verb(
+                        self, bodies.decode(await _body(request, self.guard.in_force.policy.ceilings.message_bytes)), token
+                    )
+                )
             except RequestError as error:
                 return _problem(str(error), error.status)
             except ConversationError:
@@ -91,15 +95,15 @@ class Api:
         return found
 
 
-async def _body(request: Request) -> bytes:
-    """The body within its bound; only JSON, so that no page of a browser can send it unasked."""
+async def _body(request: Request, most: int) -> bytes:
+    """The body within its ceiling; only JSON, so that no page of a browser can send it unasked."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise RequestError("send Content-Type: application/json", 415)
     found = bytearray()
     async for chunk in request.stream():
         found += chunk
-        if len(found) > MOST_BYTES:
-            raise RequestError(f"the body is larger than {MOST_BYTES} bytes", 413)
+        if len(found) > most:
+            raise RequestError(f"the body is larger than {most} bytes (ceilings.message_bytes)", 413)
     return bytes(found)
 
 

@@ -11,7 +11,6 @@ from guard.core.model import Session, ToolCall
 from guard.core.values import Json, JsonObject, read_json
 from guard.web.remote import Report
 
-MOST_BYTES = 4_000_000
 _STATUSES = ("done", "failed", "unknown")
 
 

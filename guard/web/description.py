@@ -6,7 +6,6 @@ from typing import Any
 
 from guard.core.reasons import Reason
 from guard.core.values import JsonObject
-from guard.web.bodies import MOST_BYTES
 
 _TEXT = {"type": "string", "minLength": 1}
 _SESSION = {
@@ -127,7 +126,7 @@ _PROBLEMS = {
     "401": "No token, or a wrong one",
     "403": "The token or the session may not do this",
     "404": "No call waits under this ticket",
-    "413": f"The body is larger than {MOST_BYTES} bytes",
+    "413": "The body is larger than the policy's ceilings.message_bytes",
     "415": "The body is not application/json",
     "503": "It could not be carried out; nothing runs",
 }

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from guard.core.audit import drifted
+from guard.core.ceilings import CEILINGS, Ceilings
 from guard.core.model import ConversationRef, Session
 from guard.core.values import Json, JsonObject
 from guard.integrations.mcp.calls import ask_server
@@ -48,9 +49,15 @@ class Desk:
     say: Callable[[str], None]
     console: str = ""
     seconds: float = 300.0
+    ceilings: Ceilings = CEILINGS  # of the policy, as it was when the proxy started
     guard: AsyncGuard | None = None
     before: Mapping[str, Pin] | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def listed(self) -> int:
+        """How many tools a server may list, by the policy in force."""
+        return (self.ceilings if self.guard is None else self.guard.policy.ceilings).listed_tools
 
     def detect(self, key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
         """A text of the server that passes by, safe to show, and what was hidden: by the policy in force, once there is a guard."""
@@ -100,7 +107,7 @@ class View:
         async with self._lock:
             self.stale = False  # a change from here on makes it stale again
             try:
-                guard, self.listing = await self.desk.ready(await list_all(self.server))
+                guard, self.listing = await self.desk.ready(await list_all(self.server, self.desk.listed))
                 await self._record(guard)
             except BaseException:
                 self.stale = True

@@ -9,17 +9,18 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from guard.core.ceilings import CEILINGS
 from guard.core.values import Json, JsonObject
 from guard.errors import GuardError
 from guard.integrations.mcp import messages as m
 from guard.integrations.mcp.peer import Channel, GoneError, Peer
 
-MOST_TOOLS, MOST_PAGES = 10_000, 1_000
+MOST_PAGES = 1_000
 _SECONDS = 60.0  # for one page of a listing, and for the handshake
 
 
-async def list_all(server: Peer) -> list[Json]:
-    """Every tool as the server describes it, from all pages. Raises GuardError, RemoteError, GoneError, TimeoutError."""
+async def list_all(server: Peer, most: int = CEILINGS.listed_tools) -> list[Json]:
+    """Every tool as the server describes it, from all pages; more than `most` are none. Raises GuardError, RemoteError, GoneError, TimeoutError."""
     found: list[Json] = []
     params: JsonObject = {}
     for _ in range(MOST_PAGES):
@@ -28,13 +29,13 @@ async def list_all(server: Peer) -> list[Json]:
         if not isinstance(tools, list):
             raise GuardError("the server's list of tools cannot be read")
         found += tools
+        if len(found) > most:
+            break
         cursor = page.get("nextCursor")
         if cursor is None:
             return found
         params = {"cursor": cursor}
-        if len(found) > MOST_TOOLS:
-            break
-    raise GuardError(f"the server lists more than {MOST_TOOLS} tools, or its tools on more than {MOST_PAGES} pages")
+    raise GuardError(f"the server lists more than {most} tools, or its tools on more than {MOST_PAGES} pages")
 
 
 @asynccontextmanager

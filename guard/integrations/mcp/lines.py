@@ -15,13 +15,12 @@ import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import BinaryIO
 
+from guard.core.ceilings import CEILINGS
 from guard.core.values import JsonObject, encode
 from guard.errors import GuardError
 from guard.integrations.mcp.messages import UnfitError, read
 from guard.integrations.mcp.peer import GoneError
 
-MOST_BYTES = 64 * 1024 * 1024
-"""Of one message. A longer one of a client is refused; after a longer one of a server the connection ends."""
 _PATIENCE = 2.0  # seconds that a child has to end by itself, and again after it was told to
 _LAST_WORDS = 0.2  # seconds in which what a server wrote before it ended is read
 _CHUNK = 1 << 16
@@ -32,8 +31,10 @@ class Lines:
 
     answers_cancelled = False
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, trusted: bool) -> None:
-        self._reader, self._writer, self._trusted = reader, writer, trusted
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, trusted: bool, most: int = CEILINGS.message_bytes
+    ) -> None:
+        self._reader, self._writer, self._trusted, self._most = reader, writer, trusted, most
 
     async def send(self, message: JsonObject, about: object = None) -> None:  # noqa: ARG002 - one pipe for all
         """Write one line."""
@@ -50,9 +51,9 @@ class Lines:
                 line = await self._reader.readuntil(b"\n")
             except asyncio.LimitOverrunError as error:
                 if self._trusted:
-                    raise GoneError(f"a message of more than {MOST_BYTES} bytes") from None
+                    raise GoneError(f"a message of more than {self._most} bytes") from None
                 await self._skip(error.consumed)
-                yield UnfitError(f"a message of more than {MOST_BYTES} bytes")
+                yield UnfitError(f"a message of more than {self._most} bytes")
                 continue
             except (asyncio.IncompleteReadError, OSError):
                 return
@@ -80,10 +81,13 @@ class Lines:
             self._writer.close()
 
 
-async def own_lines() -> Lines:
-    """Our own standard input and output, as the client's side. From here on nothing else may write to standard output."""
+async def own_lines(most: int) -> Lines:
+    """Our own standard input and output, as the client's side; a longer message than `most` bytes is refused.
+
+    From here on nothing else may write to standard output.
+    """
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=MOST_BYTES)
+    reader = asyncio.StreamReader(limit=most)
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print is no message
     source = os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0)
@@ -94,9 +98,9 @@ async def own_lines() -> Lines:
     try:
         transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, out)
     except ValueError:
-        return _Filed(reader, out)
+        return _Filed(reader, out, most)
     transport.set_write_buffer_limits(high=0)  # what was sent has left when `send` returns
-    return Lines(reader, asyncio.StreamWriter(transport, protocol, None, loop), trusted=False)
+    return Lines(reader, asyncio.StreamWriter(transport, protocol, None, loop), trusted=False, most=most)
 
 
 def _waits(number: int) -> bool:
@@ -108,8 +112,8 @@ def _waits(number: int) -> bool:
 class _Filed(Lines):
     """Standard output is a plain file."""
 
-    def __init__(self, reader: asyncio.StreamReader, out: BinaryIO) -> None:
-        self._reader, self._out, self._trusted = reader, out, False
+    def __init__(self, reader: asyncio.StreamReader, out: BinaryIO, most: int) -> None:
+        self._reader, self._out, self._trusted, self._most = reader, out, False, most
 
     async def send(self, message: JsonObject, about: object = None) -> None:  # noqa: ARG002 - as above
         """Write one line."""
@@ -132,10 +136,10 @@ def _pour(source: BinaryIO, reader: asyncio.StreamReader, loop: asyncio.Abstract
 class Child(Lines):
     """A server in a child process."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, most: int) -> None:
         if process.stdin is None or process.stdout is None:
             raise GuardError("the server has no pipes")
-        super().__init__(process.stdout, process.stdin, trusted=True)
+        super().__init__(process.stdout, process.stdin, trusted=True, most=most)
         self._process = process
         self._watch = asyncio.ensure_future(self._over())
 
@@ -173,8 +177,14 @@ class Child(Lines):
             os.killpg(self._process.pid, which)
 
 
-async def start(command: Sequence[str], env: Mapping[str, str], *, cwd: str | os.PathLike[str] | None = None) -> Child:
-    """Start a server. Raises GuardError when it cannot be started."""
+async def start(
+    command: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    cwd: str | os.PathLike[str] | None = None,
+    most: int = CEILINGS.message_bytes,
+) -> Child:
+    """Start a server; after a message of more than `most` bytes the connection ends. Raises GuardError when it cannot be started."""
     try:
         process = await asyncio.create_subprocess_exec(
             *command,
@@ -183,9 +193,9 @@ async def start(command: Sequence[str], env: Mapping[str, str], *, cwd: str | os
             stderr=None,
             env=dict(env),
             cwd=cwd,
-            limit=MOST_BYTES,
+            limit=most,
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
         raise GuardError(f"the MCP server cannot be started: {getattr(error, 'strerror', None) or error}") from None
-    return Child(process)
+    return Child(process, most)

@@ -15,6 +15,7 @@ from decimal import Decimal
 from secrets import token_hex
 from typing import Any, Protocol
 
+from guard.core.ceilings import CEILINGS
 from guard.core.model import Session
 from guard.core.values import Json, JsonObject
 from guard.errors import GuardError
@@ -22,8 +23,6 @@ from guard.integrations.mcp.messages import UnfitError
 from guard.integrations.mcp.peer import Channel, GoneError
 
 CURE = "pip install 'guard-middleware[mcp]'"
-MOST_BODY = 16 * 1024 * 1024
-"""Bytes of one request of a client."""
 IDLE_SECONDS = 1_800.0
 _SESSION = b"mcp-session-id"
 _VERSION = "mcp-protocol-version"
@@ -98,16 +97,18 @@ def _floats(value: Json) -> Json:
 
 
 @asynccontextmanager
-async def connect(url: str, token: str | None, seconds: float) -> AsyncIterator[Channel]:
-    """A connection to a remote server. What a client sends as its own token never goes there."""
+async def connect(url: str, token: str | None, seconds: float, most: int = CEILINGS.message_bytes) -> AsyncIterator[Channel]:
+    """A connection to a remote server; after a message of more than `most` bytes its answer is given up. What a client sends as its own token never goes there."""
     needs_sdk()
     import httpx2  # noqa: PLC0415 - what the SDK speaks HTTP with
     from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - an extra
 
+    from guard.integrations.mcp.bounded import bounded  # noqa: PLC0415 - as above
+
     headers = {"Authorization": f"Bearer {token}"} if token else None
     try:
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(30.0, read=seconds)) as http,
+            httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(30.0, read=seconds), transport=bounded(most)) as http,
             streamable_http_client(url, http_client=http) as (read, write),
         ):
             yield Streams(read, write, served=False)
@@ -147,6 +148,7 @@ class Web:
     relay: Callable[[Channel, Channel, Session], Runs]
     say: Callable[[str], None]
     local: bool
+    most_bytes: int = CEILINGS.message_bytes  # of one request
     most_sessions: int = 100
     open: dict[str, tuple[Any, Session]] = field(default_factory=dict)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -156,7 +158,7 @@ class Web:
         from mcp.server.transport_security import RequestBodyLimitMiddleware  # noqa: PLC0415 - an extra
 
         if scope["type"] == "http":
-            await RequestBodyLimitMiddleware(self._serve, MOST_BODY)(scope, receive, send)
+            await RequestBodyLimitMiddleware(self._serve, self.most_bytes)(scope, receive, send)
 
     async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
         headers = dict(scope["headers"])

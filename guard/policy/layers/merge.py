@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from guard.core.rules import CEILINGS
+from guard.core.ceilings import CEILINGS
 from guard.core.values import equal
 from guard.policy import language
 from guard.policy.ceilings import SECONDS, bounded
