@@ -7,6 +7,7 @@ judged as well, and a number under a key that names an order or an id is left al
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from guard.redactors.edges import wordy
 from guard.redactors.keys import words_of
@@ -14,7 +15,9 @@ from guard.redactors.views import twelve_digits
 
 _RUN = re.compile(r"[0-9]+(?:[ -][0-9]+)*")
 _GROUP = re.compile("[0-9]+")
-_FRACTION = re.compile(r"[0-9]{12}\.0")
+_TWELVE = b"0" * 12
+_NUMERIC = bytes(ord("0" if chr(code) in "0123456789 -" else " ") for code in range(256))
+"""A view in which a long number is a literal to look for: a nought for each digit, blank and dash."""
 _ID_WORDS = frozenset(
     {"id", "ids", "order", "orders", "tracking", "sku", "uuid", "guid", "serial", "isbn", "ean", "upc", "barcode", "hash"}
 )
@@ -54,14 +57,28 @@ def card_spans(key: str | None, text: str) -> list[tuple[int, int]]:
     """The spans of all card numbers."""
     if key is not None and (words := words_of(key)) & _ID_WORDS and not words & _CARD_WORDS:
         return []
-    return [
-        span for run in _RUN.finditer(text) if run.end() - run.start() >= 12 for span in _in_run(text, run.start(), run.end())
-    ]
+    runs = (run.span() for place in _places(text) for run in _RUN.finditer(text, *place))
+    return [span for start, end in runs if end - start >= 12 for span in _in_run(text, start, end)]
 
 
 def cards_in_json(text: str) -> bool:
     """Whether a card may stand in the JSON text of a value without escapes: there as in the leaf, but that a fraction of zeros is none."""
-    return _FRACTION.search(text) is not None or bool(card_spans(None, text))
+    return any(_fraction(text, end) for _, end in _places(text)) or bool(card_spans(None, text))
+
+
+def _fraction(text: str, end: int) -> bool:
+    return text.startswith(".0", end) and text[max(0, end - 12) : end].isdecimal()
+
+
+def _places(text: str) -> Iterator[tuple[int, int]]:
+    """Where at least twelve digits, blanks and dashes stand together."""
+    view = text.encode("ascii", "replace").translate(_NUMERIC)
+    start = view.find(_TWELVE)
+    while start >= 0:
+        end = view.find(b" ", start)
+        end = len(view) if end < 0 else end
+        yield start, end
+        start = view.find(_TWELVE, end)
 
 
 def _in_run(text: str, start: int, end: int) -> list[tuple[int, int]]:
