@@ -88,13 +88,17 @@ class AnsweredInterrupt(KeyboardInterrupt):
 
 
 class ApprovalError(GuardError):
-    """A vote that does not count. `code` is one of `not_found`, `not_entitled`, `already_decided`, `expired`.
+    """A vote, an edit or an end of an approval that does not count.
 
+    `code` is one of `not_found`, `not_entitled`, `already_decided`, `expired`, `pending`, `stale` (another revision, other content or another
+    view than what stands), `own` (the requester, or who edited the call), `voted` (this person voted already), `not_editable`, `refused`
+    (an edit that the policy refuses: `outcome` says how).
     A stranger gets `not_found` whether or not the approval exists.
     """
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, *, outcome: Any = None) -> None:
         self.code = code
+        self.outcome = outcome
         super().__init__(message)
 
 

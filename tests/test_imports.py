@@ -24,6 +24,7 @@ TESTS = sorted(path for path in (ROOT / "tests").glob("test_*.py"))
 
 LANGUAGE = (
     "values",
+    "redactor",
     "dialect",
     "redaction",
     "paths",
@@ -34,8 +35,10 @@ LANGUAGE = (
     "conditions",
     "endpoints",
     "ceilings",
+    "asking",
     "rules",
     "reasons",
+    "approval",
     "model",
     "commands",
     "acting",
@@ -44,6 +47,9 @@ LANGUAGE = (
 HELPERS = (
     "sources",
     "telling",
+    "pointers",
+    "presented",
+    "rights",
     "handles",
     "cutting",
     "hiding",
@@ -54,6 +60,8 @@ HELPERS = (
     "budget",
     "answer",
     "audit",
+    "audit_votes",
+    "context",
     "board",
     "recall",
     "endings",
@@ -74,8 +82,10 @@ BOUNDARY = (
     "core.conditions",
     "core.endpoints",
     "core.ceilings",
+    "core.asking",
     "core.rules",
     "core.reasons",
+    "core.approval",
     "core.model",
     "core.commands",
     "core.acting",
@@ -93,6 +103,7 @@ def _core() -> dict[str, tuple[str, ...]]:
         rules[f"core.{name}"] = ("errors", *BOUNDARY)
     rules["core.endings"] += ("core.redact",)  # what an executed call means includes what may be shown of it
     rules["core.quotas"] += ("core.limit",)  # the room's work on a whole turn
+    rules["core.approve"] += ("core.pointers", "core.presented", "core.rights")
     rules["core.redact"] += ("core.cutting", "core.hiding")
     rules["core.bind"] += ("core.putback",)
     rules["core.ground"] += ("core.sources",)
@@ -108,7 +119,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "tools": (*BOUNDARY, "errors", "tools"),
     "redactors": (*BOUNDARY, "errors", "redactors"),
     "stores": (*BOUNDARY, "errors", "stores"),
-    "wires": ("core.values", "core.rules", "core.model", "errors", "wires"),
+    "wires": ("core.values", "core.asking", "core.rules", "core.approval", "core.model", "errors", "wires"),
     "runner": ("core", "errors", "tools", "wires", "runner"),
     "compose": ("core", "errors", "policy", "stores", "redactors", "tools", "runner", "review"),  # review: the cases of a folder
     "integrations": ("core.values", "core.model", "errors", "runner", "wires", "integrations"),

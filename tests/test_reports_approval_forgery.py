@@ -178,7 +178,7 @@ def test_approving_is_no_tool_br_089(tmp_path: Path, wire: str, name: str) -> No
     assert len(desk.chat.tools) == 1
     with pytest.raises(ApprovalError) as raised:
         desk.approve(turn, "c1", approver=session)
-    assert raised.value.code == "not_entitled"
+    assert raised.value.code == "own"
     assert not desk.ran
     desk.closed()
 

@@ -70,7 +70,13 @@ def test_an_approval_comes_back_as_it_was(store: Store) -> None:
     assert store.approval("a1") == given
     decided = vote(store, status="rejected", by="B7", roles=("clerk", "supervisor"), reason="no")
     told = {"decided_by": "B7", "decided_at": store.now(), "decided_roles": ("clerk", "supervisor"), "reason": "no"}
-    assert decided == replace(given, status="rejected", **told) == store.approval("a1")
+    assert replace(decided, votes=()) == replace(given, status="rejected", **told)
+    assert decided == store.approval("a1")
+    [one] = decided.votes
+    assert (one.number, one.decision, one.by, one.roles, one.at, one.revision, one.fingerprint, one.reason) == (
+        *(1, "rejected", "B7", ("clerk", "supervisor"), store.now()),
+        *(1, given.fingerprint, "no"),
+    )
     assert str(store.approval("a1").arguments["amount"]) == "3860.00"
 
 

@@ -6,11 +6,14 @@ call and with today's rule again. Comes after limit and before claim, which spen
 
 from __future__ import annotations
 
-from guard.core.model import Allow, Approval, AuthorizedCall, CallKey, Hold, Refusal, Session, ValidCall
-from guard.core.ports import Authorizer
+from guard.core.model import Allow, Approval, AuthorizedCall, CallKey, Hold, Refusal, ValidCall
+from guard.core.paths import Path
+from guard.core.pointers import pointer, spots, within
+from guard.core.presented import mask
 from guard.core.reasons import Reason
+from guard.core.rights import Rights
 from guard.core.rules import ApprovalRule
-from guard.core.values import canonical, digest
+from guard.core.values import JsonObject, canonical, digest, encode
 
 
 def proposal(call: AuthorizedCall, rule: ApprovalRule, key: CallKey, policy: str, now: float) -> Approval:
@@ -31,6 +34,15 @@ def proposal(call: AuthorizedCall, rule: ApprovalRule, key: CallKey, policy: str
         arguments=valid.arguments,
         origins=dict(call.grounded.origins),
         show=tuple(str(path) for path in rule.show),
+        editable=spots(rule.edit, valid.arguments),
+        secret=(secret := spots(rule.secret, valid.arguments)),
+        effect=_effect(rule, valid.arguments, secret),
+        why=_why(rule, valid.tool.name),
+        need=rule.need,
+        use_within=rule.use_within,
+        on_message=rule.on_message,
+        escalate_at=None if rule.escalate_after is None else now + rule.escalate_after,
+        escalate_to=rule.escalate_to,
         requester=ref.principal,
         tenant=ref.tenant,
         conversation=ref.conversation,
@@ -46,6 +58,23 @@ def proposal(call: AuthorizedCall, rule: ApprovalRule, key: CallKey, policy: str
     )
 
 
+def _effect(rule: ApprovalRule, arguments: JsonObject, secret: tuple[str, ...]) -> str:
+    """The operator's line, filled from the final arguments: each as JSON, so that no text can pass for words of the operator's."""
+    return "".join(part if isinstance(part, str) else _filled(part, arguments, secret) for part in rule.effect)
+
+
+def _filled(path: Path, arguments: JsonObject, secret: tuple[str, ...]) -> str:
+    found = [mask(value) if within(pointer(at), secret) else encode(value) for value, at in path.spots(arguments)]
+    return ", ".join(found) or "nothing"
+
+
+def _why(rule: ApprovalRule, tool: str) -> tuple[str, ...]:
+    """What holds the call, in words that an approver may read."""
+    who = " or ".join([*rule.by, *(["the requester"] if rule.self_ else [])])
+    people = f"{rule.need} people: " if rule.need > 1 else ""
+    return (f"{tool} is decided by {people}{who}" + (f" when {rule.when.text}" if rule.when is not None else ""),)
+
+
 def flooded() -> Refusal:
     """The refusal where too many questions of this person are open: nobody is asked one more."""
     return Refusal(
@@ -59,7 +88,7 @@ _OVER = {"expired": (Reason.APPROVAL_EXPIRED, ""), "cancelled": (Reason.APPROVAL
 
 
 def approve(
-    call: AuthorizedCall, rule: ApprovalRule, approval: Approval | None, authorizer: Authorizer, *, again: bool = False
+    call: AuthorizedCall, rule: ApprovalRule, approval: Approval | None, rights: Rights, *, again: bool = False
 ) -> Allow | Hold | Refusal:
     """What the approval means for the call, today: today's rule and today's rights of the person who said yes.
 
@@ -75,7 +104,7 @@ def approve(
     if approval.status == "pending":
         return Hold(call=call, approval=approval)
     if approval.status == "approved" or (again and approval.status == "consumed"):
-        if not _suffices(approval, rule) or not _still_may(approval, authorizer):
+        if not _suffices(approval, rule, rights):
             return Refusal(reason=Reason.APPROVAL_INVALID, note="today's policy asks for another approver")
         return Allow(call=call, approval=approval)
     if approval.status == "rejected":
@@ -97,28 +126,16 @@ def _other(approval: Approval, valid: ValidCall) -> str:
     return "arguments" if canonical(approval.arguments) != valid.canonical else ""
 
 
-def _suffices(approval: Approval, rule: ApprovalRule) -> bool:
-    """Whether an approval given under an earlier rule still meets the rule of today."""
-    if approval.decided_by == approval.requester and not rule.self_:
+def _suffices(approval: Approval, rule: ApprovalRule, rights: Rights) -> bool:
+    """Whether what people said under an earlier rule still meets the rule of today, as many of them as it asks for."""
+    roles = {*rule.by, *(rule.escalate_to if approval.escalated_at is not None else ())}
+    if rule.by and not (approval.by and set(approval.by) <= roles):
         return False
-    if rule.by:
-        return bool(approval.by) and set(approval.by) <= set(rule.by)
-    return bool(approval.by) or approval.by_self
-
-
-def _still_may(approval: Approval, authorizer: Authorizer) -> bool:
-    """Whether nothing in today's policy takes the right from who decided, with the roles that they held then."""
-    if approval.decided_by is None:
+    if not rule.by and not approval.by and not approval.by_self:
         return False
-    who = Session(principal=approval.decided_by, tenant=approval.tenant, roles=approval.decided_roles)
-    verdict = authorizer.decide(who, approval.tool, "approve")
-    return not verdict.denied and (verdict.allowed or approval.decided_by == approval.requester)
-
-
-def may_decide(approval: Approval, principal: str, tenant: str, roles: frozenset[str]) -> bool:
-    """Whether this person's vote counts: the requester where the policy says `self`, else a holder of a role, never the requester."""
-    if tenant != approval.tenant:
-        return False
-    if principal == approval.requester:
-        return approval.by_self
-    return bool(roles & set(approval.by))
+    meant = (approval.revision, approval.fingerprint)
+    yes = [vote for vote in approval.yes if (vote.revision, vote.fingerprint) == meant]
+    if not rule.self_:
+        yes = [vote for vote in yes if vote.by != approval.requester]
+    still = {vote.by for vote in yes if rights.still(approval, vote, roles if rule.by else None)}
+    return len(still) >= max(approval.need, rule.need)

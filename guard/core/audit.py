@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 from guard.core.hiding import shown_text
 from guard.core.model import (
@@ -169,46 +168,18 @@ def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redact
     """A person is asked."""
     tool = _tool(approval.tool, approval.definition, approval.kind)
     head = _head("approval.requested", key, _name(call.id, redactor), _POLICY, tool)
-    state = encode({"status": "pending", "need": 1, "have": 0, "by": list(approval.by), "self": approval.by_self})
+    state = encode(
+        {
+            "status": "pending",
+            "revision": approval.revision,
+            "need": approval.need,
+            "have": 0,
+            "by": list(approval.by),
+            "self": approval.by_self,
+            "decide_by": approval.expires_at,
+        }
+    )
     return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}","approval_state":{state}'
-
-
-def voted(approval: Approval, approver: Session, decision: str, reason: str | None, redactor: Redactor, *, counts: bool) -> Event:
-    """A person decided, or tried to; the identity is the one that the host authenticated."""
-    state: dict[str, Any] = {"status": decision, "need": 1, "have": 1} if counts else {"status": "refused", "wanted": decision}
-    if reason:
-        state["reason"] = redactor.detect(None, reason)[0]
-    return {
-        "kind": "approval.resolved" if counts else "approval.vote",
-        "tenant": approval.tenant,
-        "conversation": approval.conversation,
-        "principal": approval.requester,
-        "turn": approval.turn,
-        "position": approval.position,
-        "actor": {"type": "human", "ref": approver.principal, "assurance": "host"},
-        "call_id": redactor.detect(None, approval.call_id[:_LONGEST])[0],
-        "tool": {"name": approval.tool, "definition": approval.definition, "kind": approval.kind},
-        "approval": approval.id,
-        "fingerprint": approval.fingerprint,
-        "approval_state": state,
-    }
-
-
-def cancelled(approval: Approval, who: Session) -> Event:
-    """A question was withdrawn because a person found that there is nothing to decide about."""
-    return {
-        "kind": "approval.cancelled",
-        "tenant": approval.tenant,
-        "conversation": approval.conversation,
-        "principal": approval.requester,
-        "turn": approval.turn,
-        "position": approval.position,
-        "actor": {"type": "human", "ref": who.principal, "assurance": "host"},
-        "tool": {"name": approval.tool, "definition": approval.definition, "kind": approval.kind},
-        "approval": approval.id,
-        "fingerprint": approval.fingerprint,
-        "approval_state": {"status": "cancelled"},
-    }
 
 
 def began(key: CallKey, call: AuthorizedCall, approval: str | None, policy: str, redactor: Redactor, attempt: int = 1) -> Event:

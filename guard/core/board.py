@@ -11,26 +11,26 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar, cast
 
 from guard.core import answer, audit
-from guard.core.budget import Count, Spent, approximate
+from guard.core import context as _context
 from guard.core.model import (
     Allow,
     AuthorizedCall,
     BoundCall,
     CallKey,
-    ConversationRef,
     GroundedCall,
     Hold,
     Outcome,
     ParsedCall,
     Refusal,
-    Session,
     ToolCall,
     ValidCall,
 )
-from guard.core.ports import AskApproval, CallRow, Event, Opened, Policy, Redactor
+from guard.core.ports import AskApproval, CallRow, Event, Opened, Redactor
 from guard.core.reasons import Reason
 from guard.core.sealing import veiled
 from guard.core.values import Json
+
+Context: TypeAlias = _context.Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +67,6 @@ State: TypeAlias = (
 )
 _PROOFS = frozenset({ParsedCall, BoundCall, ValidCall, AuthorizedCall})
 S = TypeVar("S", ToolCall, ParsedCall, BoundCall, ValidCall, GroundedCall, AuthorizedCall)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
-    """What a walk is given: everything it may know besides the answers to its commands."""
-
-    policy: Policy
-    session: Session
-    ref: ConversationRef
-    offered: frozenset[str]  # tools that this chat may propose
-    visible: frozenset[str]  # tools that the session may call, for telling the model
-    redactor: Redactor
-    now: float
-    count: Count = approximate  # how many tokens a text has
-    spent: tuple[Spent, ...] = ()  # what the results of earlier turns came to, where the policy bounds those of a conversation
-    watch: Callable[[object, object], None] | None = None  # told of each step: what a room was given and gave; decides nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

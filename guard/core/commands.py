@@ -23,6 +23,9 @@ Event: TypeAlias = dict[str, Json] | str
 """One audit record before it is sealed: `kind` first, then fields of schema v1, as a dict or as the JSON text of its members without
 the outer braces. The store adds v, id, ts, chain and seq."""
 
+Told: TypeAlias = Event | Callable[[Approval], Event]
+"""A record, or what makes it of the approval as it stands in the transaction that writes both."""
+
 
 class HaltedError(Exception):
     """Thrown into the walk at Claim or Execute once the caller has been interrupted: nothing new starts, everything is closed."""

@@ -14,13 +14,16 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Literal, NoReturn, TypeAlias
 
+from guard.core import approval as _approval
 from guard.core.reasons import Reason
 from guard.core.rules import ApprovalRule, Issue, Tool
 from guard.core.values import Json, JsonObject, copy
 from guard.core.views import Revealed
 
+Approval: TypeAlias = _approval.Approval
+ApprovalStatus: TypeAlias = _approval.ApprovalStatus
 Status: TypeAlias = Literal["done", "refused", "held", "failed", "unknown"]
-Origin: TypeAlias = Literal["model", "session", "default", "result", "bounded", "user", "handle"]
+Origin: TypeAlias = Literal["model", "session", "default", "result", "bounded", "user", "handle", "edit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,43 +204,6 @@ class Allow(_NoTruth):
 
 
 Decision: TypeAlias = Allow | Hold | Refusal
-
-ApprovalStatus: TypeAlias = Literal["pending", "approved", "rejected", "expired", "consumed", "cancelled"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Approval:
-    """A question to a person about one exact call. Times are seconds since the epoch by the store's clock.
-
-    `arguments` are the final arguments in full, `origins` says where each came from. `by` holds the roles that may decide; `by_self`
-    lets the requester decide.
-    """
-
-    id: str
-    fingerprint: str
-    status: ApprovalStatus
-    tool: str
-    definition: str
-    kind: str
-    arguments: JsonObject
-    origins: Mapping[str, str]
-    show: tuple[str, ...]
-    requester: str
-    tenant: str
-    conversation: str
-    branch: str
-    turn: int
-    position: int
-    call_id: str
-    by: tuple[str, ...]
-    by_self: bool
-    policy: str
-    requested_at: float
-    expires_at: float
-    decided_by: str | None = None
-    decided_at: float | None = None
-    decided_roles: tuple[str, ...] = ()  # those that the decider held then
-    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

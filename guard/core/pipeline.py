@@ -242,8 +242,8 @@ def _answered(board: Board, index: int, call: AuthorizedCall, found: Approval | 
             board.put(index, state)
             return
     try:
-        rule, judge = cast("ApprovalRule", call.approval), board.context.policy.authorizer
-        board.put(index, approve(call, rule, found, judge, again=index in board.lost))
+        rule = cast("ApprovalRule", call.approval)
+        board.put(index, approve(call, rule, found, board.context.rights, again=index in board.lost))
     except Exception as error:  # noqa: BLE001 - default deny, as in every room
         board.put(index, Refusal(reason=Reason.POLICY_FAILED, note=type(error).__name__))
 

@@ -5,10 +5,11 @@ Comes after the model and commands, before the rooms; imports no room. Re-export
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
+from guard.core import redactor as _redactor
 from guard.core.acting import (
     Claim,
     ClaimAnswer,
@@ -29,6 +30,7 @@ from guard.core.acting import (
     Vaulted,
     Won,
 )
+from guard.core.approval import BALLOT, Ballot
 from guard.core.ceilings import CEILINGS, Ceilings
 from guard.core.commands import (
     Again,
@@ -50,12 +52,13 @@ from guard.core.commands import (
     Record,
     Shadowed,
     TakeQuota,
+    Told,
     ask,
 )
 from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.redaction import REDACTION, Redaction
 from guard.core.rules import Limits, Tool
-from guard.core.values import Json, sha
+from guard.core.values import Json
 
 __all__ = [
     "Again",
@@ -103,6 +106,8 @@ __all__ = [
     "Won",
     "ask",
 ]
+
+Redactor: TypeAlias = _redactor.Redactor
 
 # -- the policy, as the core sees it ---------------------------------------------------------------------------------
 
@@ -153,28 +158,6 @@ class Policy:
 
 
 # -- what the host brings --------------------------------------------------------------------------------------------
-
-
-def _never(_text: str) -> bool:
-    return False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # one is like itself only: caches may ask for its hash often
-class Redactor:
-    """What hides personal data and secrets. It can only hide.
-
-    `detect` takes one string leaf (the key it stands under, the text) and gives the text to show and the kinds hidden. `quiet` looks at
-    serialised JSON text and says True only where `detect` could surely find nothing in any leaf or key of it. `sift` takes all texts of a value at once and gives those in which `detect` may find something under an ordinary key; `tells` says whether a key is none: whatever
-    stands under it has to be looked at. `tag` is what stands in the audit for a text: a digest, keyed with the store's secret, so that a short
-    value cannot be guessed from it.
-    """
-
-    detect: Callable[[str | None, str], tuple[str, tuple[str, ...]]]
-    quiet: Callable[[str], bool] = _never
-    sift: Callable[[Sequence[str]], Collection[str]] = frozenset
-    tells: Callable[[str], bool] = bool
-    tag: Callable[[str], str] = sha
-    masks: frozenset[str] = frozenset()  # what `detect` puts in the place of what it hides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,12 +248,20 @@ class Store(Protocol):
         """One approval; expiry is judged now."""
 
     def vote(
-        self, approval_id: str, *, status: str, by: str, reason: str | None, event: Event, roles: tuple[str, ...] = ()
+        self,
+        approval_id: str,
+        *,
+        status: str,
+        by: str,
+        reason: str | None,
+        event: Told,
+        roles: tuple[str, ...] = (),
+        ballot: Ballot = BALLOT,
     ) -> Approval:
-        """Decide a pending approval. Raises ApprovalError when it is no longer pending. A rejection closes the held call."""
+        """Count a vote about a pending approval. Raises ApprovalError when it does not count. A rejection closes the held call."""
 
-    def cancel(self, approval_id: str, event: Event) -> bool:
-        """End a pending or approved approval that was not spent; False where there is none."""
+    def end(self, approval_id: str, *, status: Literal["cancelled", "revoked"], by: str, event: Told) -> Approval:
+        """End an approval that was not spent. Raises ApprovalError where there is nothing to end."""
 
     def doubtful(self, *, tenant: str | None = None) -> tuple[CallRow, ...]:
         """Actions that are unknown, or started and lost, of all conversations, oldest first."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
+from guard.core import asking as _asking
 from guard.core.ceilings import CEILINGS, Ceilings
 from guard.core.conditions import Condition
 from guard.core.endpoints import Endpoint
@@ -18,6 +19,7 @@ from guard.core.paths import Path
 from guard.core.values import Json, JsonObject
 from guard.core.views import Reveal, Room, Rules, Views
 
+ApprovalRule: TypeAlias = _asking.ApprovalRule
 Kind: TypeAlias = Literal["read", "compute", "action"]
 Effect: TypeAlias = Literal["read", "once", "idempotent", "probe", "compensate"]
 """What may be done about a call that was started and has no outcome: run it again (read), leave it to a person (once), run it again with the
@@ -193,23 +195,6 @@ class Limits:
     def counted(self) -> bool:
         """Whether single calls draw on any budget."""
         return bool(self.run or self.conversation or self.windows) or self.turn_calls is not None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalRule:
-    """One alternative of `approve:`. `by` holds roles; `self_` means the signed-in requester; neither means nobody is asked."""
-
-    by: tuple[str, ...] = ()
-    self_: bool = False
-    when: Condition | None = None
-    expires: float = 86_400.0  # seconds
-    show: tuple[Path, ...] = ()
-    assurance: Literal["host", "client"] = "host"  # whose word it is that the requester decided; `client`: the MCP client's too
-
-    @property
-    def strictness(self) -> int:
-        """0 nobody decides, 1 the requester decides, 2 somebody else decides."""
-        return 2 if self.by else 1 if self.self_ else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

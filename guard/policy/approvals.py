@@ -16,6 +16,7 @@ from guard.policy.grounds import Context
 from guard.policy.problems import Problems, is_invisible
 from guard.policy.rule_files import PERSON
 from guard.policy.source import Item
+from guard.policy.voting import checked_times, voting
 
 NEVER = "never"
 SELF = "self"
@@ -23,7 +24,7 @@ _CURE = "write approve: {by: [role]}, {by: self} or never"
 
 
 def approvals(
-    entry: Item, fields: dict[str, Item], kind: str, context: Context
+    entry: Item, fields: dict[str, Item], kind: str, context: Context, bound: frozenset[str] = frozenset()
 ) -> tuple[tuple[ApprovalRule, ...], tuple[Path, ...]]:
     """The alternatives of `approve:` in order, and the file paths that their conditions look at. Empty: nobody is asked."""
     item = fields.get("approve")
@@ -35,12 +36,12 @@ def approvals(
     if item.value == NEVER:
         return (), ()
     items = item.items if isinstance(item.value, list) and item.items else [item]
-    rules = [_rule(one, context, last=one is items[-1]) for one in items]
+    rules = [_rule(one, context, bound, last=one is items[-1]) for one in items]
     good = tuple(rule for rule in rules if rule is not None)
     return good, tuple(path for rule in good for path in resolved(rule.when))
 
 
-def _rule(item: Item, context: Context, *, last: bool) -> ApprovalRule | None:
+def _rule(item: Item, context: Context, bound: frozenset[str], *, last: bool) -> ApprovalRule | None:
     problems = context.problems
     if item.value == NEVER:
         _check_order(item, problems, conditional=False, last=last)
@@ -61,7 +62,10 @@ def _rule(item: Item, context: Context, *, last: bool) -> ApprovalRule | None:
         return None
     usual = min(ApprovalRule().expires, context.ceilings.approval_seconds)
     assurance = _assurance(fields, problems, self_=self_)
-    return ApprovalRule(by=by, self_=self_, when=when, expires=expires or usual, show=show, assurance=assurance)
+    more = voting(fields, context, bound, check_role)
+    rule = ApprovalRule(by=by, self_=self_, when=when, expires=expires or usual, show=show, assurance=assurance, **more)
+    checked_times(rule, fields, problems)
+    return rule
 
 
 def _assurance(fields: dict[str, Item], problems: Problems, *, self_: bool) -> Literal["host", "client"]:

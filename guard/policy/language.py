@@ -74,7 +74,11 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "detector": ("pattern", "words", "mask", "check"),
     "role_result": ("keep", "drop", "mask", "hash", "handle", "blocks", "show"),
     "blocks": ("text", "structured", "resources", "images"),
-    "approval": ("by", "when", "expires", "show", "assurance"),
+    "approval": (
+        *("by", "when", "expires", "show", "assurance", "need", "use_within", "edit", "secret", "effect"),
+        *("escalate", "on_message"),
+    ),
+    "escalate": ("after", "to"),
     "limits": ("turn", "run", "conversation", "windows"),
     "window": ("calls", "per", "of", "enforce"),
     "count": ("at_most", "enforce"),

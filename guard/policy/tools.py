@@ -130,7 +130,7 @@ def _assemble(
     problems, bound = context.problems, frozenset(binding.field for binding in bindings)
     description = _description(entry, fields, problems)
     rules, resolved = argument_rules(fields, context)
-    approval, shown = approvals(entry.item, fields, kind, context)
+    approval, shown = approvals(entry.item, fields, kind, context, bound)
     return Tool(
         name=entry.name,
         kind=kind,

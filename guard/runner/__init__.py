@@ -4,7 +4,8 @@
 the policy and the store arrive as arguments. Decides nothing.
 """
 
-from guard.runner.approvals import Approvals, AsyncApprovals
+from guard.runner.approvals import Approvals, View
+from guard.runner.approvals_async import AsyncApprovals
 from guard.runner.conversation import AsyncConversation, Conversation
 from guard.runner.guard import AsyncGuard, Guard
 from guard.runner.reload import PolicyState, Reloaded
@@ -20,4 +21,5 @@ __all__ = [
     "PolicyState",
     "Reloaded",
     "Turn",
+    "View",
 ]

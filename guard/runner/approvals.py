@@ -1,4 +1,4 @@
-"""Approvals: a person's yes or no to one exact call. It executes nothing.
+"""Approvals: people's yes or no to one exact call. It executes nothing.
 
 Who the approver is comes from the host as a `Session`; whether the vote counts is judged here against the policy in force and written by
 the store in one transaction. A stranger learns nothing, not even whether the approval exists.
@@ -6,18 +6,42 @@ the store in one transaction. A stranger learns nothing, not even whether the ap
 
 from __future__ import annotations
 
-import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from guard.core import audit
-from guard.core.approve import may_decide
-from guard.core.model import Approval, CallKey, ConversationRef, Session
-from guard.core.ports import Authorizer
+from guard.core import audit_votes
+from guard.core.approval import Approval, Assurance, Ballot, Seen, Via
+from guard.core.model import CallKey, ConversationRef, Session
+from guard.core.ports import Event
+from guard.core.presented import document, masked, presented
+from guard.core.rights import Rights
+from guard.core.values import JsonObject
 from guard.errors import ApprovalError
 from guard.runner.behind import hiding
 
 if TYPE_CHECKING:
     from guard.runner.guard import GuardBase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One approval as this person may see it: `document` is what to show, `presented` its digest, which the vote carries back (`seen`).
+
+    In `approval` and `previous` (the revision before) a mask stands in the place of what the policy calls secret. `needs` is how many more
+    people must say yes.
+    """
+
+    approval: Approval
+    previous: Approval | None
+    document: JsonObject
+    presented: str
+    entitled: bool
+    needs: int
+
+    @property
+    def seen(self) -> Seen:
+        """What a form that shows this carries."""
+        return Seen(revision=self.approval.revision, fingerprint=self.approval.fingerprint, presented=self.presented)
 
 
 class Approvals:
@@ -38,50 +62,168 @@ class Approvals:
         found = self._guard.store.approval(approval_id)
         return found if found is not None else _not_found(approval_id)
 
-    def approve(self, approval_id: str | Approval, *, approver: Session, reason: str | None = None) -> Approval:
-        """Say yes to this exact call. Runs nothing. Raises ApprovalError when the vote does not count."""
-        return self._vote(approval_id, "approved", approver, reason)
-
-    def reject(self, approval_id: str | Approval, *, approver: Session, reason: str | None = None) -> Approval:
-        """Say no; the model may read `reason`. Raises ApprovalError when the vote does not count."""
-        return self._vote(approval_id, "rejected", approver, reason)
-
-    def _vote(self, approval_id: str | Approval, decision: str, approver: Session, reason: str | None) -> Approval:
-        if not isinstance(approver, Session):
-            raise ApprovalError("not_entitled", "an approver is a Session that the host authenticated")
+    def view(self, approval_id: str | Approval, viewer: Session) -> View:
+        """What this person is shown before a vote. Raises ApprovalError (`not_found`) unless they may decide about it or asked for it."""
         approval = self.show(approval_id)
-        authorizer = self._guard.policy.authorizer  # read once: a vote is judged by one version
-        counts = _entitled(approval, approver, authorizer)
-        hides = hiding(self._guard, _key(approval), approval.arguments) if reason else self._guard.redactor
-        event = audit.voted(approval, approver, decision, reason, hides, counts=counts)
-        if not counts:
-            self._guard.store.record((), (event,))
-            if approver.principal == approval.requester and approver.tenant == approval.tenant:
-                raise ApprovalError("not_entitled", "the requester may not decide about this call; another person must")
+        entitled = self.entitled(approval, viewer)
+        if not entitled and not concerns(approval, viewer):
             _not_found(approval.id)
-        store = self._guard.store
-        roles = tuple(sorted(authorizer.roles(approver)))
-        try:
-            return store.vote(approval.id, status=decision, by=approver.principal, reason=reason, event=event, roles=roles)
-        except ApprovalError:  # decided or expired before: a vote that came too late is on record, too
-            store.record((), (audit.voted(approval, approver, decision, reason, hides, counts=False),))
-            raise
+        previous = self._before(approval)
+        counted = {vote.by for vote in approval.yes if self._rights.still(approval, vote)}
+        return View(
+            approval=masked(approval),
+            previous=None if previous is None else masked(previous),
+            document=document(approval, previous),
+            presented=presented(approval, previous),
+            entitled=entitled,
+            needs=max(0, approval.need - len(counted)) if approval.status == "pending" else 0,
+        )
+
+    def approve(
+        self,
+        approval_id: str | Approval,
+        *,
+        approver: Session,
+        reason: str | None = None,
+        seen: Seen | None = None,
+        via: Via = "program",
+        assurance: Assurance = "host",
+    ) -> Approval:
+        """Say yes to this exact call. Runs nothing. With `seen`, only to what was shown. Raises ApprovalError when the vote does not count."""
+        return self._vote(approval_id, "approved", approver, reason, None, seen, via, assurance)
+
+    def reject(
+        self,
+        approval_id: str | Approval,
+        *,
+        approver: Session,
+        reason: str | None = None,
+        note: str | None = None,
+        seen: Seen | None = None,
+        via: Via = "program",
+        assurance: Assurance = "host",
+    ) -> Approval:
+        """Say no; the model may read `reason` and never `note`. Raises ApprovalError when the vote does not count."""
+        return self._vote(approval_id, "rejected", approver, reason, note, seen, via, assurance)
+
+    def cancel(
+        self, approval_id: str | Approval, *, by: Session, reason: str, via: Via = "program", assurance: Assurance = "host"
+    ) -> Approval:
+        """Withdraw a question, or a yes that was not used: by whoever asked, or may decide. Its call is refused, and the model told so."""
+        return self._end(approval_id, "cancelled", by, reason, via, assurance)
+
+    def revoke(
+        self, approval_id: str | Approval, *, by: Session, reason: str, via: Via = "program", assurance: Assurance = "host"
+    ) -> Approval:
+        """Take back a yes that was not used yet: by whoever may decide, or gave it. Its call is refused."""
+        return self._end(approval_id, "revoked", by, reason, via, assurance)
 
     def entitled(self, approval: Approval, approver: Session) -> bool:
         """Whether the policy in force lets this person decide about the approval. Says nothing about its status."""
-        return _entitled(approval, approver, self._guard.policy.authorizer)
+        return self._rights.may(approval, approver)
+
+    @property
+    def _rights(self) -> Rights:
+        """Read once for each vote: it is judged by one version of the policy."""
+        return self._guard.rights
+
+    def _before(self, approval: Approval) -> Approval | None:
+        return None if approval.supersedes is None else self._guard.store.approval(approval.supersedes)
+
+    def _vote(
+        self,
+        approval_id: str | Approval,
+        decision: str,
+        approver: Session,
+        reason: str | None,
+        note: str | None,
+        seen: Seen | None,
+        via: Via,
+        assurance: Assurance,
+    ) -> Approval:
+        if not isinstance(approver, Session):
+            raise ApprovalError("not_entitled", "an approver is a Session that the host authenticated")
+        approval, rights, store = self.show(approval_id), self._rights, self._guard.store
+        hides = hiding(self._guard, _key(approval), approval.arguments) if reason or note else self._guard.redactor
+        written = audit_votes.words(reason, note, hides)
+
+        def lost(why: str) -> Event:
+            state: JsonObject = {"status": "refused", "wanted": decision, "why": why, **written}
+            return audit_votes.record("approval.vote", approval, approver, hides, state, assurance=assurance, via=via)
+
+        def counts(after: Approval) -> Event:
+            kind, state = audit_votes.counted(after, decision)
+            state |= {"presented": ballot.presented, **written} if ballot.presented else written
+            return audit_votes.record(kind, after, approver, hides, state, assurance=assurance, via=via)
+
+        refusal = _barred(approval, approver, rights) or self._stale(approval, seen)
+        if refusal is not None:
+            store.record((), (lost(refusal.code),))
+            raise refusal
+        ballot = _ballot(seen, note, rights, via, assurance)
+        roles = tuple(sorted(approver.roles))
+        try:
+            return store.vote(
+                approval.id, status=decision, by=approver.principal, reason=reason, event=counts, roles=roles, ballot=ballot
+            )
+        except ApprovalError as error:  # decided or expired before: a vote that came too late is on record, too
+            store.record((), (lost(error.code),))
+            raise
+
+    def _stale(self, approval: Approval, seen: Seen | None) -> ApprovalError | None:
+        """A vote about something else than what stands: an older revision, other content, or another view of it."""
+        if seen is None:
+            return None
+        shown = presented(approval, self._before(approval))
+        if seen == Seen(revision=approval.revision, fingerprint=approval.fingerprint, presented=shown):
+            return None
+        newer = f"; the one in force is {approval.superseded_by}" if approval.superseded_by else ""
+        return ApprovalError("stale", f"this is not what was shown: look at revision {approval.revision} again{newer}")
+
+    def _end(
+        self, approval_id: str | Approval, status: str, by: Session, reason: str, via: Via, assurance: Assurance
+    ) -> Approval:
+        if not isinstance(by, Session):
+            raise ApprovalError("not_entitled", f"an approval is {status} by a Session that the host authenticated")
+        approval = self.show(approval_id)
+        gave = any(vote.by == by.principal for vote in approval.yes) and by.tenant == approval.tenant
+        own = concerns(approval, by) and status == "cancelled"
+        if not (own or self.entitled(approval, by) or (gave and status == "revoked")):
+            if concerns(approval, by):
+                raise ApprovalError("own", "the requester cancels a call; only who may decide about it revokes a yes")
+            _not_found(approval.id)
+        if not isinstance(reason, str) or not reason.strip():
+            raise ApprovalError("not_entitled", "say why: a reason is needed")
+        hides = hiding(self._guard, _key(approval), approval.arguments)
+
+        def ended(after: Approval) -> Event:
+            state: JsonObject = {"status": after.status, **audit_votes.words(reason, None, hides)}
+            return audit_votes.record(f"approval.{status}", after, by, hides, state, assurance=assurance, via=via)
+
+        return self._guard.store.end(
+            approval.id, status="revoked" if status == "revoked" else "cancelled", by=by.principal, event=ended
+        )
 
 
-def _entitled(approval: Approval, approver: Session, authorizer: Authorizer) -> bool:
-    try:
-        roles = authorizer.roles(approver)
-        verdict = authorizer.decide(approver, approval.tool, "approve")
-    except Exception:  # noqa: BLE001 - a policy that cannot be evaluated entitles nobody
-        return False
-    if not may_decide(approval, approver.principal, approver.tenant, roles):
-        return False
-    own = approver.principal == approval.requester
-    return not verdict.denied and (own or verdict.allowed)
+def concerns(approval: Approval, who: Session) -> bool:
+    """Whether this person asked for the call."""
+    return (approval.requester, approval.tenant) == (who.principal, who.tenant)
+
+
+def _barred(approval: Approval, approver: Session, rights: Rights) -> ApprovalError | None:
+    """Why this person's vote does not count, whatever it says. A stranger hears that there is nothing."""
+    if rights.may(approval, approver):
+        return None
+    if concerns(approval, approver):
+        return ApprovalError("own", "the requester may not decide about this call; another person must")
+    if approver.principal in approval.authors and approver.tenant == approval.tenant:
+        return ApprovalError("own", "who edited a call has written it too: another person must decide")
+    return _nothing(approval.id)
+
+
+def _ballot(seen: Seen | None, note: str | None, rights: Rights, via: Via, assurance: Assurance) -> Ballot:
+    meant = {} if seen is None else {"revision": seen.revision, "fingerprint": seen.fingerprint, "presented": seen.presented}
+    return Ballot(**meant, note=note, assurance=assurance, via=via, counts=rights.still)  # type: ignore[arg-type]
 
 
 def _key(approval: Approval) -> CallKey:
@@ -89,30 +231,9 @@ def _key(approval: Approval) -> CallKey:
     return CallKey(ConversationRef(**names, branch=approval.branch), approval.turn, approval.position)
 
 
+def _nothing(approval_id: str) -> ApprovalError:
+    return ApprovalError("not_found", f"there is no approval {approval_id} that this person may decide about")
+
+
 def _not_found(approval_id: str) -> NoReturn:
-    raise ApprovalError("not_found", f"there is no approval {approval_id} that this person may decide about")
-
-
-class AsyncApprovals:
-    """The same, awaited: the store is asked in a thread."""
-
-    def __init__(self, guard: GuardBase) -> None:
-        self._plain = Approvals(guard)
-
-    async def list(
-        self, *, status: str | None = "pending", tenant: str | None = None, conversation: str | None = None
-    ) -> tuple[Approval, ...]:
-        """See `Approvals.list`."""
-        return await asyncio.to_thread(self._plain.list, status=status, tenant=tenant, conversation=conversation)
-
-    async def show(self, approval_id: str | Approval) -> Approval:
-        """See `Approvals.show`."""
-        return await asyncio.to_thread(self._plain.show, approval_id)
-
-    async def approve(self, approval_id: str | Approval, *, approver: Session, reason: str | None = None) -> Approval:
-        """See `Approvals.approve`."""
-        return await asyncio.to_thread(self._plain.approve, approval_id, approver=approver, reason=reason)
-
-    async def reject(self, approval_id: str | Approval, *, approver: Session, reason: str | None = None) -> Approval:
-        """See `Approvals.reject`."""
-        return await asyncio.to_thread(self._plain.reject, approval_id, approver=approver, reason=reason)
+    raise _nothing(approval_id)

@@ -130,6 +130,7 @@ class Chat:
             redactor=now.hands.redactor,
             now=guard.store.now(),
             count=guard.count_tokens,
+            sessions=guard.sessions,
         )
 
     def measured(self, *, wired: bool = True) -> p.Flow[Context]:

@@ -7,10 +7,13 @@ Such a call may or may not have taken effect, and nothing here takes it for one 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from guard.core import answer, audit
+from guard.core.approval import Approval
+from guard.core.audit_votes import record
 from guard.core.endings import in_doubt
 from guard.core.model import CallKey, ConversationRef, Session
 from guard.core.ports import CallRow, Event, Redactor, Store
@@ -95,7 +98,13 @@ class Doubts:
         for one in store.rows(row.key.ref):
             asked = store.approval(one.approval) if one.approval and one.key.key == compensation_key(row.key) else None
             if asked is not None:
-                store.cancel(asked.id, audit.cancelled(asked, approver))
+                with suppress(ApprovalError):  # nothing to take back any more
+                    store.end(
+                        asked.id,
+                        status="cancelled",
+                        by=approver.principal,
+                        event=_withdrawn(asked, approver, self._guard.redactor),
+                    )
 
     def entitled(self, row: CallRow | Unknown, person: Session) -> bool:
         """Whether this person may settle the call: who may approve calls of the tool, or the requester where nobody else has to."""
@@ -153,6 +162,11 @@ def restored(store: Store, redactor: Redactor, why: str, who: str) -> int:
     """
     event: Event = {"kind": "store.restored", "actor": {"type": "human", "ref": who}, "reason": redactor.detect(None, why)[0]}
     return store.restored(why, event, lambda row: in_doubt(row, redactor, told=False))
+
+
+def _withdrawn(asked: Approval, who: Session, redactor: Redactor) -> Event:
+    state: JsonObject = {"status": "cancelled", "why": "there is nothing to take back"}
+    return record("approval.cancelled", asked, who, redactor, state, assurance="host", via="program")
 
 
 def _not_found(name: str) -> ApprovalError:

@@ -19,9 +19,11 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 from guard.core.budget import approximate
 from guard.core.model import ConversationRef, Outcome, Session, ToolCall
 from guard.core.ports import Policy, Redactor, Store
+from guard.core.rights import Rights, Sessions
 from guard.core.values import keyed
 from guard.errors import GuardError, StoreError
-from guard.runner.approvals import Approvals, AsyncApprovals
+from guard.runner.approvals import Approvals
+from guard.runner.approvals_async import AsyncApprovals
 from guard.runner.chat import Chat
 from guard.runner.conversation import AsyncConversation, Conversation
 from guard.runner.doubts import AsyncDoubts, Doubts
@@ -77,6 +79,7 @@ class GuardBase:
         if asking and not self._awaits:
             raise GuardError(f"{', '.join(asking)}: async probes need AsyncGuard")
         self.store, self.count_tokens = store, count_tokens
+        self.sessions: Sessions | None = None
         hiding = replace(redactor, tag=partial(keyed, store.secret))
         hands = Hands(store=store, tools=tools, redactor=hiding, patience=patience, probes=probes or {})
         origin = origin or Origin()
@@ -111,6 +114,23 @@ class GuardBase:
     def policy_state(self) -> PolicyState:
         """Which policy is in force, since when it was last found to be the right one, and what was wrong at the last try to load another."""
         return self.reloader.state(watching=self._watch is not None and self._watch.alive)
+
+    @property
+    def rights(self) -> Rights:
+        """Who may vote, by the policy in force and by what the host says of people today."""
+        policy = self.policy
+        return Rights(authorizer=policy.authorizer, people=policy.people, sessions=self.sessions)
+
+    def session(self, loader: Sessions) -> Sessions:
+        """Register who somebody is now: `@guard.session` on a plain function (principal, tenant) → their Session with today's roles, or None.
+
+        With it a vote counts only while the one who gave it still holds the right, and an edit walks the whole path at once, in the requester's
+        session. It must know everybody who proposes or decides; whom it does not know, and whatever it raises, counts for nothing.
+        """
+        if inspect.iscoroutinefunction(loader):
+            raise GuardError("the session loader is a plain function of (principal, tenant)")
+        self.sessions = loader
+        return loader
 
     def resource(self, name: str) -> Callable[[F], F]:
         """Register a loader of records: `@guard.resource("order")` on a function of the id (and, if it takes two, the session).

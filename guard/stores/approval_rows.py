@@ -7,29 +7,48 @@ A row that cannot be read is one approval less, never an outage of the others. M
 from __future__ import annotations
 
 import logging
+from decimal import Decimal
 from typing import Any, get_args
 
-from guard.core.model import Approval, ApprovalStatus
+from guard.core.approval import Approval, ApprovalStatus, Vote
 from guard.errors import StoreError
 from guard.stores.rows import Columns, dump, load, whole
 from guard.stores.sql import FAR
 from guard.stores.tables import Asked
 
 LOG = logging.getLogger("guard")
-_DETAIL = ("tool", "definition", "kind", "origins", "show", "requester", "by", "by_self", "policy", "decided_roles")
-_TUPLES = ("show", "by", "decided_roles")
+_DETAIL = (
+    *("tool", "definition", "kind", "origins", "show", "requester", "by", "by_self", "policy", "decided_roles"),
+    *("revision", "need", "use_within", "use_by", "supersedes", "superseded_by", "editable", "edited_by", "authors", "secret"),
+    *("why", "on_message", "escalate_at", "escalate_to", "escalated_at", "ended_by", "ended_at"),
+)
+_TUPLES = frozenset({"show", "by", "decided_roles", "editable", "authors", "secret", "why", "escalate_to"})
+_TIMES = ("use_within", "use_by", "escalate_at", "escalated_at", "ended_at")
+_VOTE = ("number", "decision", "by", "roles", "at", "revision", "fingerprint", "presented", "assurance", "via")
 _STATUSES = frozenset(get_args(ApprovalStatus))
 _CLOSED = _STATUSES - {"pending", "approved"}
 
 
 def approval_payload(approval: Approval) -> str:
-    """The raw values of an approval: arguments, the provider's call id, the reason of the vote."""
-    return dump([approval.arguments, approval.call_id, approval.reason])
+    """The raw values of an approval: arguments, the provider's call id, the reason, what voters wrote, the line filled from arguments."""
+    words = [[vote.reason, vote.note] for vote in approval.votes]
+    return dump([approval.arguments, approval.call_id, approval.reason, words, approval.effect])
 
 
 def approval_detail(approval: Approval) -> str:
-    """What of an approval needs no column of its own."""
-    return dump({name: getattr(approval, name) for name in _DETAIL})
+    """What of an approval needs no column of its own; the column of its end holds whichever end is next, so the other stands here."""
+    votes = [[getattr(vote, name) for name in _VOTE] for vote in approval.votes]
+    return dump({**{name: getattr(approval, name) for name in _DETAIL}, "votes": votes, "expires_at": approval.expires_at})
+
+
+def vote_detail(vote: Vote) -> str:
+    """What of a vote needs no column of its own, without its words."""
+    return dump({name: getattr(vote, name) for name in ("revision", "fingerprint", "presented", "assurance", "via")})
+
+
+def escalates(approval: Approval) -> float | None:
+    """When others may decide as well, while that is still to come."""
+    return approval.escalate_at if approval.status == "pending" and approval.escalated_at is None else None
 
 
 def approval_columns(asked: Asked, conversation: str, payload: str) -> Columns:
@@ -46,9 +65,10 @@ def approval_columns(asked: Asked, conversation: str, payload: str) -> Columns:
         approval.turn,
         approval.position,
         approval.requested_at,
-        approval.expires_at,
+        approval.ends_at,
         approval.decided_at,
         approval.decided_by,
+        escalates(approval),
         approval_detail(approval),
         payload,
     )
@@ -67,8 +87,14 @@ def asked_row(columns: Columns) -> Asked:
 def _asked(columns: Columns) -> Asked:
     name, fingerprint, status, run, decided_run, branch, turn, position, requested_at, expires_at, *rest = columns
     decided_at, decided_by, detail, body, tenant, conversation = rest
-    arguments, call_id, reason = load(body)
+    arguments, call_id, reason, *more = load(body)
+    words, effect = more or ([], "")  # came later
     fields: dict[str, Any] = {key: tuple(value) if key in _TUPLES else value for key, value in load(detail).items()}
+    decide_by, votes = fields.pop("expires_at", None), fields.pop("votes", [])
+    fields |= {name: None if fields.get(name) is None else float(fields[name]) for name in _TIMES}
+    ends_at = _moment(expires_at)
+    if status == "approved" and fields.get("use_by") is not None:
+        fields["use_by"], ends_at = ends_at, _moment(decide_by)
     if status not in _STATUSES or not isinstance(arguments, dict):
         raise ValueError("a status or arguments of another form")
     approval = Approval(
@@ -83,18 +109,27 @@ def _asked(columns: Columns) -> Asked:
         position=position,
         call_id=call_id,
         requested_at=_moment(requested_at),
-        expires_at=_moment(expires_at),
+        expires_at=ends_at,
         decided_by=decided_by,
         decided_at=None if decided_at is None else _moment(decided_at),
         reason=reason,
+        votes=tuple(map(_vote, votes, words)),
+        effect=effect,
         **fields,
     )
     return Asked(approval=approval, run=run, decided_run=decided_run)
 
 
+def _vote(columns: Any, words: Any) -> Vote:
+    reason, note = words
+    given = dict(zip(_VOTE, columns, strict=True))
+    return Vote(**{**given, "roles": tuple(given["roles"]), "at": float(given["at"])}, reason=reason, note=note)
+
+
 def _moment(value: Any) -> float:
     """A stored time; one that is none is long past."""
-    return value if isinstance(value, int | float) and abs(value) < FAR else 0.0
+    found = float(value) if isinstance(value, int | float | Decimal) else 0.0
+    return found if abs(found) < FAR else 0.0
 
 
 def _unreadable(columns: Columns) -> Asked:

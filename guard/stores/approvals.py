@@ -1,75 +1,84 @@
-"""Approvals: asking a person once about one fingerprint, counting the vote, and letting windows end.
+"""Approvals: asking people once about one fingerprint, letting windows end, and letting others decide after a while.
 
-Whoever looks first after the window writes down that it ended. Whether somebody is entitled to vote is not judged here. Shared by every
-store; may only ask the tables. Comes after `budgets` and before `claims` and `ledger`.
+Whoever looks first after the window writes down that it ended. Votes are counted in `votes`. Shared by every store; may only ask the tables.
+Comes after `budgets` and before `votes`, `claims` and `ledger`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import replace
 
-from guard.core.model import Approval, ApprovalStatus, ConversationRef
+from guard.core.model import Approval, ConversationRef
 from guard.core.ports import AskApproval, Charge, Event
-from guard.core.values import canonical
-from guard.errors import ApprovalError, StoreError
+from guard.core.values import Json, canonical
+from guard.errors import StoreError
 from guard.stores.budgets import release
 from guard.stores.owners import home_of, own, visible
-from guard.stores.stamp import time_text
-from guard.stores.tables import ZERO, Asked, Home, Tables, Wanted
+from guard.stores.tables import ZERO, Asked, Tables, Wanted
 
 LIVE = frozenset({"pending", "approved"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vote:
-    """A vote: `approved` or `rejected`, by whom, in which of their roles, why, and its event."""
-
-    status: str
-    by: str
-    roles: tuple[str, ...]
-    reason: str | None
-    event: Event
-
-
 def is_due(asked: Asked, now: float) -> bool:
-    """Whether the approval's window has ended, though it is still written as live."""
-    return asked.approval.status in LIVE and now >= asked.approval.expires_at
+    """Whether something about the approval has yet to be written down: its window has ended, or others may decide by now."""
+    return _is_over(asked.approval, now) or _escalates(asked.approval, now)
+
+
+def _is_over(approval: Approval, now: float) -> bool:
+    return approval.status in LIVE and now >= approval.ends_at
+
+
+def _escalates(approval: Approval, now: float) -> bool:
+    waits = approval.status == "pending" and approval.escalated_at is None
+    return waits and approval.escalate_at is not None and now >= approval.escalate_at
 
 
 def look(tables: Tables, asked: Asked) -> Asked:
     """The approval as it stands now: past its window it becomes expired, with an event, and its call gives back what it reserved."""
-    ended = _judged(asked, tables.now)
-    if ended is asked:
+    now = _judged(asked, tables.now)
+    if now is asked:
         return asked
-    tables.append(_expired(ended.approval))
-    tables.close_asked(ended)
-    _give_back(tables, ended.approval)
-    return ended
+    if now.approval.status == "expired":
+        tables.append(told("approval.expired", now.approval, was=asked.approval.status))
+        tables.close_asked(now)
+        give_back(tables, now.approval)
+    else:
+        tables.append(told("approval.escalated", now.approval, by=list(now.approval.by)))
+        tables.close_asked(now)
+    return now
 
 
 def _judged(asked: Asked, now: float) -> Asked:
-    return replace(asked, approval=replace(asked.approval, status="expired")) if is_due(asked, now) else asked
+    approval = asked.approval
+    if _is_over(approval, now):
+        return replace(asked, approval=replace(approval, status="expired"))
+    if _escalates(approval, now):
+        by = tuple(dict.fromkeys((*approval.by, *approval.escalate_to)))
+        return replace(asked, approval=replace(approval, by=by, escalated_at=now))
+    return asked
 
 
-def _expired(approval: Approval) -> Event:
+def told(kind: str, approval: Approval, actor: str = "clock", **state: Json) -> Event:
+    """The record of what became of an approval by itself. It holds no argument."""
     return {
-        "kind": "approval.expired",
+        "kind": kind,
         "tenant": approval.tenant,
         "conversation": approval.conversation,
         "turn": approval.turn,
         "position": approval.position,
         "principal": approval.requester,
-        "actor": {"type": "clock"},
+        "actor": {"type": actor},
         "call_id": approval.call_id,
         "approval": approval.id,
         "tool": {"name": approval.tool, "definition": approval.definition, "kind": approval.kind},
         "args": {"digest": approval.fingerprint},
+        "approval_state": {"status": approval.status, "revision": approval.revision, **state},
     }
 
 
-def _give_back(tables: Tables, approval: Approval) -> None:
+def give_back(tables: Tables, approval: Approval) -> None:
+    """The call of an ended approval holds no budget any more."""
     release(tables, (approval.tenant, approval.conversation), (approval.turn, approval.position))
 
 
@@ -128,59 +137,6 @@ def _answer(known: Iterable[Asked], proposal: Approval, run: int) -> Approval | 
 
 def _place(approval: Approval) -> tuple[str, int, int]:
     return approval.branch, approval.turn, approval.position
-
-
-def vote(tables: Tables, approval_id: str, given: Vote) -> Approval | ApprovalError:
-    """Decide a pending approval, or say why it cannot be decided. Returned, not raised: an expiry found here must be kept."""
-    if given.status not in {"approved", "rejected"}:
-        raise ValueError("a vote is `approved` or `rejected`")
-    asked = tables.asked(approval_id)
-    if asked is None:
-        return ApprovalError("not_found", "there is no such approval")
-    asked = look(tables, asked)
-    if asked.approval.status != "pending":
-        return _too_late(asked.approval)
-    return _decide(tables, asked, given)
-
-
-def _decide(tables: Tables, asked: Asked, given: Vote) -> Approval:
-    home: Home = (asked.approval.tenant, asked.approval.conversation)
-    tables.append(given.event)
-    decided = replace(
-        asked.approval,
-        status=cast("ApprovalStatus", given.status),
-        decided_by=given.by,
-        decided_roles=given.roles,
-        decided_at=tables.now,
-        reason=given.reason,
-    )
-    tables.close_asked(replace(asked, approval=decided, decided_run=tables.talk(home).run))
-    tables.vote(decided)
-    if decided.status == "rejected":
-        _give_back(tables, decided)
-    return decided
-
-
-def cancel(tables: Tables, approval_id: str, event: Event) -> bool:
-    """End an approval that was not spent yet, whatever was voted; its call will be refused. False where there is nothing to end."""
-    asked = tables.asked(approval_id)
-    if asked is None or look(tables, asked).approval.status not in LIVE:
-        return False
-    tables.append(event)
-    ended = replace(asked, approval=replace(asked.approval, status="cancelled"))
-    tables.close_asked(ended)
-    _give_back(tables, ended.approval)
-    return True
-
-
-def _too_late(approval: Approval) -> ApprovalError:
-    if approval.status == "expired":
-        return ApprovalError("expired", f"nobody decided in time: the approval expired at {time_text(approval.expires_at)}")
-    if approval.decided_by is None or approval.decided_at is None:
-        return ApprovalError("already_decided", f"the approval is {approval.status} already")
-    verb = "rejected" if approval.status == "rejected" else "approved"
-    when = time_text(approval.decided_at)
-    return ApprovalError("already_decided", f"already {verb} by {approval.decided_by} at {when}")
 
 
 def seen(tables: Tables, approval_id: str) -> tuple[Approval | None, bool]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from guard.core.approval import BALLOT, Ballot
+from guard.core.commands import Told
 from guard.core.model import Approval, CallKey, ConversationRef
 from guard.core.ports import (
     AskApproval,
@@ -30,7 +32,7 @@ from guard.core.ports import (
     Vaulted,
 )
 from guard.errors import ApprovalError, StoreError
-from guard.stores import approvals, budgets, claims, doubts, turns, vault
+from guard.stores import approvals, budgets, claims, doubts, turns, vault, votes
 from guard.stores.backend import Backend
 from guard.stores.executors import me
 from guard.stores.owners import home_of, own, visible
@@ -166,14 +168,19 @@ class LedgerStore:
         return self._tables.write(lambda tables: approvals.listed(tables, wanted)) if found is None else found
 
     def vote(
-        self, approval_id: str, *, status: str, by: str, reason: str | None, event: Event, roles: tuple[str, ...] = ()
+        self,
+        approval_id: str,
+        *,
+        status: str,
+        by: str,
+        reason: str | None,
+        event: Told,
+        roles: tuple[str, ...] = (),
+        ballot: Ballot = BALLOT,
     ) -> Approval:
-        """Decide a pending approval. Raises ApprovalError (`not_found`, `already_decided`, `expired`) when it is not pending."""
-        given = approvals.Vote(status=status, by=by, roles=tuple(roles), reason=reason, event=event)
-        answer = self._tables.write(lambda tables: approvals.vote(tables, approval_id, given))
-        if isinstance(answer, ApprovalError):
-            raise answer
-        return answer
+        """Count a vote about a pending approval. Raises ApprovalError (`not_found`, `already_decided`, `expired`, `stale`, `voted`)."""
+        given = votes.Given(status=status, by=by, roles=tuple(roles), reason=reason, event=event, ballot=ballot)
+        return _or_raise(self._tables.write(lambda tables: votes.vote(tables, approval_id, given)))
 
     def doubtful(self, *, tenant: str | None = None) -> tuple[CallRow, ...]:
         """Actions that are unknown, or started and lost, oldest first."""
@@ -201,9 +208,9 @@ class LedgerStore:
         self._epoch = self._tables.read(lambda tables: tables.epoch())
         return found
 
-    def cancel(self, approval_id: str, event: Event) -> bool:
-        """End an approval that was not spent yet; False where there is nothing to end."""
-        return self._tables.write(lambda tables: approvals.cancel(tables, approval_id, event))
+    def end(self, approval_id: str, *, status: votes.Ending, by: str, event: Told) -> Approval:
+        """Cancel an approval, or revoke one that was approved. Raises ApprovalError where it cannot be."""
+        return _or_raise(self._tables.write(lambda tables: votes.end(tables, approval_id, status, by, event)))
 
     def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
         """Audit records of one chain behind `after`, in order of seq."""
@@ -216,6 +223,12 @@ class LedgerStore:
     def close(self) -> None:
         """Give back what the store holds open."""
         self._tables.close()
+
+
+def _or_raise(answer: Approval | ApprovalError) -> Approval:
+    if isinstance(answer, ApprovalError):
+        raise answer
+    return answer
 
 
 def _ledger(tables: Tables, command: LoadLedger) -> Ledger:

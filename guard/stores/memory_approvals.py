@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guard.core.model import Approval
+from guard.core.approval import Approval, Vote
 from guard.stores.approvals import LIVE, is_due
 from guard.stores.tables import Asked, Home, Place, Wanted
 from guard.stores.undo import Undo
@@ -17,7 +17,7 @@ class MemoryApprovals:
         self._asked: dict[str, Asked] = {}
         self._about: dict[Home, list[str]] = {}
         self._pending: dict[tuple[str, str], dict[str, float]] = {}  # by tenant and person: approvals and when they expire
-        self._votes: list[Approval] = []
+        self._votes: list[tuple[str, Vote]] = []
 
     def asked(self, approval_id: str) -> Asked | None:
         """One approval."""
@@ -70,9 +70,9 @@ class MemoryApprovals:
         else:
             self._undo.drop(pending, approval.id)
 
-    def vote(self, approval: Approval) -> None:
+    def vote(self, approval: Approval, vote: Vote) -> None:
         """Add a vote."""
-        self._undo.append(self._votes, approval)
+        self._undo.append(self._votes, (approval.id, vote))
 
 
 def _age(asked: Asked) -> tuple[float, int, int, str]:

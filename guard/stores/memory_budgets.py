@@ -116,7 +116,7 @@ class MemoryBudgets(MemoryDoubts):
         if row is not None and row.approval is not None:
             asked = self._asked.get(row.approval)
         ended = self._rooms[spot.home].ended.get(spot.place)
-        until = None if asked is None else asked.approval.expires_at
+        until = None if asked is None else asked.approval.ends_at
         return Span(number, spot.amount, spot.at, None if row is None else row.status, ended, until)
 
     def _row(self, spot: _Spot) -> CallRow | None:

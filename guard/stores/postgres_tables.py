@@ -11,7 +11,8 @@ from collections.abc import Collection, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from guard.core.model import Approval, ConversationRef
+from guard.core.approval import Approval, Vote
+from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Event, Won
 from guard.errors import StoreError
 from guard.stores import postgres_sql, postgres_take, rows, sql
@@ -250,10 +251,10 @@ class Writing(Reading):
             self.run(postgres_sql.lock_due(tuple(used)), *used.values())
         return super().listed(wanted)
 
-    def vote(self, approval: Approval) -> None:
+    def vote(self, approval: Approval, vote: Vote) -> None:
         """Add a vote."""
         self.approved_one = approval.status == "approved"
-        super().vote(approval)
+        super().vote(approval, vote)
 
     # audit
 

@@ -7,6 +7,8 @@ key for digests. Comes before `sqlite`.
 
 from __future__ import annotations
 
+from guard.stores.steps_votes import VOTES
+
 _FIRST = (
     """CREATE TABLE payloads (id TEXT PRIMARY KEY, kind TEXT NOT NULL, body TEXT NOT NULL)""",
     """CREATE TABLE conversations (
@@ -87,7 +89,7 @@ _FIFTH = (
     """CREATE INDEX handles_at ON handles (conversation, at)""",
 )
 
-STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, VOTES)
 """Step n takes a database from version n to n + 1."""
 
 VERSION = len(STEPS)

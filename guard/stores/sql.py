@@ -136,15 +136,17 @@ ABOUT = _ASKED + " WHERE a.conversation = ? AND a.fingerprint = ?" + _OLDEST_FIR
 ASKED_IN = _ASKED + " WHERE a.conversation = ? AND a.run = ?" + _OLDEST_FIRST
 OPEN = (
     "INSERT INTO approvals (id, conversation, fingerprint, status, run, decided_run, branch, turn, position, requested_at, expires_at,"
-    " decided_at, decided_by, detail, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " decided_at, decided_by, escalate_at, detail, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-CLOSE_ASKED = "UPDATE approvals SET status = ?, decided_run = ?, decided_at = ?, decided_by = ?, detail = ? WHERE id = ?"
+CLOSE_ASKED = (
+    "UPDATE approvals SET status = ?, decided_run = ?, decided_at = ?, decided_by = ?, expires_at = ?, escalate_at = ?, detail = ?"
+    " WHERE id = ?"
+)
 WAITING = (
     "SELECT COUNT(*) FROM approvals a JOIN conversations t ON t.id = a.conversation"
     " WHERE a.status = 'pending' AND a.expires_at > ? AND t.tenant = ? AND t.principal = ?"
 )
-VOTES = "SELECT COUNT(*) FROM votes WHERE approval = ?"
-VOTE = "INSERT INTO votes (approval, number, status, voter, roles, at, payload) VALUES (?, ?, ?, ?, ?, ?, ?)"
+VOTE = "INSERT INTO votes (approval, number, status, voter, roles, at, detail, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 HEAD = "SELECT seq, hash FROM audit WHERE chain = ? ORDER BY seq DESC LIMIT 1"
 HASH = "SELECT hash FROM audit WHERE chain = ? AND seq = ?"
@@ -158,7 +160,9 @@ _CONDITIONS = {
     "tenant": "t.tenant = ?",
     "conversation": "t.conversation = ?",
     "status": "a.status = ?",
-    "due": _LIVE + f" AND (a.expires_at <= ? OR a.expires_at >= {FAR})",  # a text stands above every number
+    "due": _LIVE  # a text stands above every number
+    + " AND (CASE WHEN a.escalate_at < a.expires_at THEN a.escalate_at ELSE a.expires_at END <= ?"
+    + f" OR a.expires_at >= {FAR})",
 }
 
 

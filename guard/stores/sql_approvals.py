@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from guard.core.model import Approval
+from guard.core.approval import Approval, Vote
 from guard.core.values import digest
 from guard.stores import approval_rows, rows, sql
 from guard.stores.approvals import is_due
@@ -105,16 +105,14 @@ class SqlApprovals(Statements):
     def close_asked(self, asked: Asked) -> None:
         """Keep a new status."""
         approval = asked.approval
+        values = (approval.status, asked.decided_run, approval.decided_at, approval.decided_by)
         detail = approval_rows.approval_detail(approval)
-        self.run(
-            sql.CLOSE_ASKED, approval.status, asked.decided_run, approval.decided_at, approval.decided_by, detail, approval.id
-        )
+        self.run(sql.CLOSE_ASKED, *values, approval.ends_at, approval_rows.escalates(approval), detail, approval.id)
         self.payload(f"approval:{approval.id}", "approval", approval_rows.approval_payload(approval))
 
-    def vote(self, approval: Approval) -> None:
+    def vote(self, approval: Approval, vote: Vote) -> None:
         """Add a vote."""
         name = approval.id
-        number = self.one(sql.VOTES, name)[0] + 1
-        payload = self.payload(f"vote:{name}:{number}", "vote", rows.dump(approval.reason))
-        roles = rows.dump(approval.decided_roles)
-        self.run(sql.VOTE, name, number, approval.status, approval.decided_by, roles, self.now, payload)
+        payload = self.payload(f"vote:{name}:{vote.number}", "vote", rows.dump([vote.reason, vote.note]))
+        roles, detail = rows.dump(vote.roles), approval_rows.vote_detail(vote)
+        self.run(sql.VOTE, name, vote.number, vote.decision, vote.by, roles, vote.at, detail, payload)

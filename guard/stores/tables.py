@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Underflow
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from guard.core.model import Approval, ConversationRef
+from guard.core.approval import Approval, Vote
+from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Charge, Event, Sealed, Won
 from guard.stores.vault_tables import VaultTables
 
@@ -284,8 +285,8 @@ class Tables(VaultTables, Protocol):
     def close_asked(self, asked: Asked) -> None:
         """Keep an approval's new status."""
 
-    def vote(self, approval: Approval) -> None:
-        """Add the vote that decided this approval; votes are never changed."""
+    def vote(self, approval: Approval, vote: Vote) -> None:
+        """Add a vote about this approval; votes are never changed."""
 
     # audit
     def append(self, event: Event) -> None:

@@ -148,6 +148,7 @@ def _waited(tables: Tables, home: Home, waits: Sequence[Asked], *, since: float)
 
 def _end(approval: Approval, opened: Sequence[Mark], now: float) -> float:
     """When the wait ended: somebody decided, nobody could any more, or the conversation went on without waiting."""
-    ends = approval.expires_at if approval.decided_at is None else approval.decided_at
+    decided = approval.ended_at if approval.decided_at is None else approval.decided_at
+    ends = approval.expires_at if decided is None else decided
     later = (mark.at for mark in opened if mark.turn > approval.turn and mark.at >= approval.requested_at)
     return min(now, ends, next(later, now))

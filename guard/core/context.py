@@ -1,0 +1,33 @@
+"""Context: everything that a walk may know besides the answers to its commands. Data only. Comes after rights and before board."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from guard.core.budget import Count, Spent, approximate
+from guard.core.model import ConversationRef, Session
+from guard.core.ports import Policy, Redactor
+from guard.core.rights import Rights, Sessions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a walk is given: everything it may know besides the answers to its commands."""
+
+    policy: Policy
+    session: Session
+    ref: ConversationRef
+    offered: frozenset[str]  # tools that this chat may propose
+    visible: frozenset[str]  # tools that the session may call, for telling the model
+    redactor: Redactor
+    now: float
+    count: Count = approximate  # how many tokens a text has
+    spent: tuple[Spent, ...] = ()  # what the results of earlier turns came to, where the policy bounds those of a conversation
+    watch: Callable[[object, object], None] | None = None  # told of each step: what a room was given and gave; decides nothing
+    sessions: Sessions | None = None  # who somebody is today, where the host says so
+
+    @property
+    def rights(self) -> Rights:
+        """Who may decide, by the policy in force."""
+        return Rights(authorizer=self.policy.authorizer, people=self.policy.people, sessions=self.sessions)

@@ -1,0 +1,30 @@
+"""Redactor: what hides personal data and secrets, as the core sees it. Comes after values and before ports, which re-export it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from guard.core.values import sha
+
+
+def _never(_text: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # one is like itself only: caches may ask for its hash often
+class Redactor:
+    """What hides personal data and secrets. It can only hide.
+
+    `detect` takes one string leaf (the key it stands under, the text) and gives the text to show and the kinds hidden. `quiet` looks at
+    serialised JSON text and says True only where `detect` could surely find nothing in any leaf or key of it. `sift` takes all texts of a value at once and gives those in which `detect` may find something under an ordinary key; `tells` says whether a key is none: whatever
+    stands under it has to be looked at. `tag` is what stands in the audit for a text: a digest, keyed with the store's secret, so that a short
+    value cannot be guessed from it.
+    """
+
+    detect: Callable[[str | None, str], tuple[str, tuple[str, ...]]]
+    quiet: Callable[[str], bool] = _never
+    sift: Callable[[Sequence[str]], Collection[str]] = frozenset
+    tells: Callable[[str], bool] = bool
+    tag: Callable[[str], str] = sha
+    masks: frozenset[str] = frozenset()  # what `detect` puts in the place of what it hides

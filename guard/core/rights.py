@@ -1,0 +1,71 @@
+"""Rights: whether a person may vote about an approval, and whether a vote that was given may be given still.
+
+Roles that stand in a vote are what the host vouched for then: they are judged by today's policy, and where the host says who somebody is
+today, only that counts. Everything that fails entitles nobody. Comes after ports; used by the approve room and by the runner; pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from guard.core.approval import Approval, Vote
+from guard.core.model import Session
+from guard.core.ports import Authorizer
+
+Sessions: TypeAlias = Callable[[str, str], Session | None]
+"""principal, tenant → their session as it is now, with today's roles; None for somebody who may not act any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rights:
+    """Who may vote, by the policy in force. `people` are those that the policy itself names, `sessions` asks the host who somebody is now."""
+
+    authorizer: Authorizer
+    people: Mapping[str, Session] = field(default_factory=dict)
+    sessions: Sessions | None = None
+
+    def may(self, approval: Approval, who: Session, by: Collection[str] | None = None) -> bool:
+        """Whether this person's vote counts. `by`: the roles that may decide by today's rule, where it is known."""
+        try:
+            roles = self.authorizer.roles(who)
+            verdict = self.authorizer.decide(who, approval.tool, "approve")
+        except Exception:  # noqa: BLE001 - a policy that cannot be evaluated entitles nobody
+            return False
+        if not may_decide(approval, who.principal, who.tenant, roles):
+            return False
+        own = who.principal == approval.requester
+        if by is not None and not own and not roles & set(by):
+            return False
+        return not verdict.denied and (own or verdict.allowed)
+
+    def still(self, approval: Approval, vote: Vote, by: Collection[str] | None = None) -> bool:
+        """Whether who gave this vote could give it now."""
+        who = self._today(approval, vote)
+        return who is not None and self.may(approval, who, by)
+
+    def _today(self, approval: Approval, vote: Vote) -> Session | None:
+        """Who gave the vote, as they are today."""
+        if self.sessions is not None:
+            try:
+                found = self.sessions(vote.by, approval.tenant)
+            except Exception:  # noqa: BLE001 - nobody can be asked whether this person may
+                return None
+            return found if found is not None and (found.principal, found.tenant) == (vote.by, approval.tenant) else None
+        if vote.assurance == "os-user":  # the policy names who that is
+            known = (one for one in self.people.values() if (one.principal, one.tenant) == (vote.by, approval.tenant))
+            return next(known, None)
+        return Session(principal=vote.by, tenant=approval.tenant, roles=vote.roles)
+
+
+def may_decide(approval: Approval, principal: str, tenant: str, roles: frozenset[str]) -> bool:
+    """Whether this person may decide by the approval's own terms: the requester where the policy says `self`, else a holder of a role.
+
+    Never the requester otherwise, and never an author: who edited the call has written it too.
+    """
+    if tenant != approval.tenant:
+        return False
+    if principal == approval.requester:
+        return approval.by_self
+    return principal not in approval.authors and bool(roles & set(approval.by))

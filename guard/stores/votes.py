@@ -1,0 +1,143 @@
+"""Votes: counting people's yes and no, and ending an approval otherwise. Votes are only ever added.
+
+Every vote is compared with what stands in the transaction that writes it: revision, fingerprint, who voted already. Whether somebody is
+entitled is not judged here: the caller says of each stored vote whether it counts still. Shared by every store; may only ask the tables.
+Comes after `approvals` and before `ledger`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, cast
+
+from guard.core.approval import BALLOT, Approval, Ballot, Vote
+from guard.core.commands import Told
+from guard.errors import ApprovalError
+from guard.stores.approvals import LIVE, give_back, look
+from guard.stores.stamp import time_text
+from guard.stores.tables import Asked, Home, Tables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A vote: `approved` or `rejected`, by whom, in which roles the host vouched for, why, its record, and what it carries."""
+
+    status: str
+    by: str
+    roles: tuple[str, ...]
+    reason: str | None
+    event: Told
+    ballot: Ballot = BALLOT
+
+
+def vote(tables: Tables, approval_id: str, given: Given) -> Approval | ApprovalError:
+    """Count a vote about a pending approval, or say why it cannot be. Returned, not raised: an expiry found here must be kept."""
+    if given.status not in {"approved", "rejected"}:
+        raise ValueError("a vote is `approved` or `rejected`")
+    asked = tables.asked(approval_id)
+    if asked is None:
+        return ApprovalError("not_found", "there is no such approval")
+    asked = look(tables, asked)
+    return _why_not(asked.approval, given) or _count(tables, asked, given)
+
+
+def _why_not(approval: Approval, given: Given) -> ApprovalError | None:
+    """Why a vote comes too late, is about something else, or was given before."""
+    if approval.status == "superseded" or (approval.status == "pending" and given.ballot.stale(approval)):
+        return stale(approval)
+    if approval.status != "pending":
+        return too_late(approval)
+    if any(one.by == given.by and given.ballot.counts(approval, one) for one in approval.votes):
+        return ApprovalError("voted", f"{given.by} has voted about this approval already")
+    return None
+
+
+def _count(tables: Tables, asked: Asked, given: Given) -> Approval:
+    """Write the vote, and what it decides with those that still count: each person once."""
+    home: Home = (asked.approval.tenant, asked.approval.conversation)
+    one = _vote(asked.approval, given, tables.now)
+    voted = replace(asked.approval, votes=(*asked.approval.votes, one))
+    counts = given.ballot.counts
+    yes = {earlier.by for earlier in voted.yes if earlier is one or counts(voted, earlier)}
+    decided = voted if given.status == "approved" and len(yes) < voted.need else _decided(voted, given, tables.now)
+    tables.append(given.event(decided) if callable(given.event) else given.event)
+    run = asked.decided_run if decided is voted else tables.talk(home).run
+    tables.close_asked(replace(asked, approval=decided, decided_run=run))
+    tables.vote(decided, one)
+    if decided.status == "rejected":
+        give_back(tables, decided)
+    return decided
+
+
+def _vote(approval: Approval, given: Given, now: float) -> Vote:
+    ballot = given.ballot
+    return Vote(
+        number=len(approval.votes) + 1,
+        decision=cast("Literal['approved', 'rejected']", given.status),
+        by=given.by,
+        roles=given.roles,
+        at=now,
+        revision=approval.revision,
+        fingerprint=approval.fingerprint,
+        presented=ballot.presented,
+        assurance=ballot.assurance,
+        via=ballot.via,
+        reason=given.reason,
+        note=ballot.note,
+    )
+
+
+def _decided(approval: Approval, given: Given, now: float) -> Approval:
+    yes = given.status == "approved"
+    use_by = approval.expires_at if approval.use_within is None else now + approval.use_within
+    return replace(
+        approval,
+        status="approved" if yes else "rejected",
+        decided_by=given.by,
+        decided_roles=given.roles,
+        decided_at=now,
+        reason=given.reason,
+        use_by=use_by if yes else None,
+    )
+
+
+Ending: TypeAlias = Literal["cancelled", "revoked"]
+
+
+def end(tables: Tables, approval_id: str, status: Ending, by: str | None, event: Told) -> Approval | ApprovalError:
+    """Cancel an approval that was not spent yet, or revoke one that was approved; its call will be refused."""
+    asked = tables.asked(approval_id)
+    if asked is None:
+        return ApprovalError("not_found", "there is no such approval")
+    approval = look(tables, asked).approval
+    if approval.status not in (LIVE if status == "cancelled" else {"approved"}):
+        return too_late(approval) if approval.status != "pending" else ApprovalError("pending", "nobody has approved it yet")
+    ended = replace(asked, approval=replace(approval, status=status, ended_by=by, ended_at=tables.now))
+    tables.append(event(ended.approval) if callable(event) else event)
+    tables.close_asked(ended)
+    give_back(tables, ended.approval)
+    return ended.approval
+
+
+def stale(approval: Approval) -> ApprovalError:
+    """That a vote is about something that is no longer asked."""
+    newer = f"; the one in force is {approval.superseded_by}" if approval.superseded_by else ""
+    return ApprovalError("stale", f"this is not what is asked any more: look at revision {approval.revision} again{newer}")
+
+
+def too_late(approval: Approval) -> ApprovalError:
+    """That an approval was decided, or ended, before."""
+    if approval.status == "expired":
+        return ApprovalError("expired", _expired(approval))
+    if approval.decided_by is None or approval.decided_at is None:
+        return ApprovalError("already_decided", f"the approval is {approval.status} already")
+    if approval.status == "revoked" and approval.ended_at is not None:
+        return ApprovalError("already_decided", f"already revoked by {approval.ended_by} at {time_text(approval.ended_at)}")
+    verb = "rejected" if approval.status == "rejected" else "approved"
+    return ApprovalError("already_decided", f"already {verb} by {approval.decided_by} at {time_text(approval.decided_at)}")
+
+
+def _expired(approval: Approval) -> str:
+    if approval.use_by is not None:
+        return f"it was approved and not used in time: the approval expired at {time_text(approval.use_by)}"
+    return f"nobody decided in time: the approval expired at {time_text(approval.expires_at)}"
