@@ -1,19 +1,17 @@
 """The ways into a guard, on which every scenario must come to the same: whole and streamed on each wire, and `guard.call`.
 
-A further way (a framework, a proxy) is one class with `turn` and one row in `WAYS`. The scenarios stand in `conformance_scenarios`.
-`python tests/conformance.py` prints the table of a run.
+A further way (a framework, a proxy) is one class with `turn` and one row in `WAYS`. The scenarios stand in `conformance_scenarios`,
+the ways through other packages and processes in `framework_ways` and `remote_ways`, the table of a run is made by `conformance_table`.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from conformance_scenarios import BOSS, POLICY, SCENARIOS, STAFF, TOOLS, Call, Scenario, breaks, is_odd
@@ -26,7 +24,7 @@ from guard import Guard, Outcome, PolicyWarning, ToolCall
 from guard.core.values import canonical
 from guard.wires import WIRES
 
-_NAMED = re.compile(r"ap_[0-9a-f]{20}|(?<=\"reference\":\")[0-9a-f]+|(?<=\"expires_in_seconds\":)\d+")
+_NAMED = re.compile(r"ap_[0-9a-f]{20}|,\"reference\":\"[0-9a-f]+\"|(?<=\"expires_in_seconds\":)\d+")
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,11 @@ def seen(outcome: Outcome, own: Mapping[str, str]) -> Seen:
     reason = None if outcome.reason is None else str(outcome.reason)
     for text, common in own.items():
         content = content.replace(text, common)
-    return Seen(outcome.tool, outcome.status, reason, arguments, _NAMED.sub("…", content))
+    return Seen(outcome.tool, outcome.status, reason, arguments, _NAMED.sub(_common, content))
+
+
+def _common(named: re.Match[str]) -> str:
+    return "" if named[0].startswith(",") else "…"
 
 
 @dataclass
@@ -218,24 +220,3 @@ def play(way: Way, scenario: Scenario) -> list[Seen]:
         getattr(way.guard.approvals, scenario.decide)(approval.id, approver=replace(BOSS, tenant=way.tenant))
         found += way.again(scenario.calls)
     return found
-
-
-def table(guard: Guard) -> str:
-    """Markdown made from a run: what each scenario comes to, and on which ways it is the same; those that cannot bring it are named."""
-    lines = ["| scenario | comes to | the same on | cannot be brought by |", "|---|---|---|---|"]
-    can = set(carried())
-    for scenario, played in SCENARIOS.items():
-        first = play(way_of(guard, "openai-chat", f"table first {scenario}"), played)
-        ways = [name for name in WAYS if (name, scenario) in can]
-        same = [name for name in ways if play(way_of(guard, name, f"table {scenario}"), played) == first]
-        others = [name for name in WAYS if name not in ways]
-        told = ", ".join(dict.fromkeys(one.reason or one.status for one in first))
-        all_of = f"all {len(ways)}" if same == ways else f"{len(same)} of {len(ways)}"
-        lines.append(f"| {scenario} | {told} | {all_of} | {', '.join(others) or '-'} |")
-    return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    logging.disable()  # what fails here is meant to
-    with TemporaryDirectory() as made, loaded(Path(made)) as shown:
-        print(table(shown))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any, ClassVar
 
-from conformance import Seen, Way, seen
+import httpx
+from conformance import Seen, Way, loaded, seen
 from conformance_scenarios import DONE, HELD, Call, Scenario
 from provider import Provider, _completion
 from wire_helpers import answers, message
+
+from guard import Guard
 
 
 @contextmanager
@@ -97,6 +101,45 @@ class LangChain(Framework):
             self.agent.invoke({"messages": self.chat.settled()}, self.thread)
         assert self.provider.script == []
         return [seen(row.outcome, self.own) for row in self.rows()]
+
+
+@contextmanager
+def langchain(folder: Path) -> Iterator[Guard]:
+    """A guard, and a model of LangChain at the scripted provider."""
+    from langchain_openai import ChatOpenAI
+
+    with loaded(folder) as made, Provider([]) as provider, httpx.Client(trust_env=False) as web:
+        model: Any = ChatOpenAI(model="m", base_url=f"{provider.url}/v1", api_key="made-up", max_retries=0, http_client=web)  # type: ignore[arg-type]
+        LangChain.provider, LangChain.model = provider, model
+        yield made
+
+
+@contextmanager
+def _asked(kind: type[Framework], folder: Path, model: Callable[[Any], Any]) -> Iterator[Guard]:
+    """A guard, and a model of a framework that asks by OpenAI's own client."""
+    import openai
+
+    with loaded(folder) as made, Provider([]) as provider, looping() as kind.loop:
+        web = httpx.AsyncClient(trust_env=False)
+        client = openai.AsyncOpenAI(base_url=f"{provider.url}/v1", api_key="made-up", max_retries=0, http_client=web)
+        kind.provider, kind.model = provider, model(client)
+        yield made
+        kind.loop.run_until_complete(web.aclose())
+
+
+def agents(folder: Path) -> AbstractContextManager[Guard]:
+    """The same for the OpenAI Agents SDK."""
+    from agents import OpenAIChatCompletionsModel
+
+    return _asked(Agents, folder, lambda client: OpenAIChatCompletionsModel("m", client))
+
+
+def pydantic(folder: Path) -> AbstractContextManager[Guard]:
+    """The same for Pydantic AI."""
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    return _asked(Pydantic, folder, lambda client: OpenAIChatModel("m", provider=OpenAIProvider(openai_client=client)))
 
 
 MIX = Scenario(

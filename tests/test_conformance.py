@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conformance import Seen, carried, loaded, play, table, way_of
+from conformance import Seen, carried, loaded, play, way_of
 from conformance_scenarios import SCENARIOS
 from wire_helpers import answers, every, message, spelled
 from wire_talk import legal
@@ -39,13 +39,6 @@ def test_the_same_everywhere(guard: Guard, first: dict[str, list[Seen]], name: s
     assert found == first[scenario]
     assert "people" not in "".join(one.content for one in found)
     assert "ann@example.com" not in "".join(one.content for one in found)
-
-
-def test_the_table_of_a_run_says_where_a_scenario_is_the_same(guard: Guard) -> None:
-    """One row a scenario, made from playing it: the same on every way that can bring it."""
-    rows = table(guard).splitlines()[2:]
-    assert len(rows) == len(SCENARIOS)
-    assert all("| all " in row for row in rows)
 
 
 @every

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import framework_ways
 import httpx
 import pytest
-from conformance import loaded, play, way_of
+from conformance import play, way_of
 from conformance_scenarios import BOSS, SCENARIOS, STAFF
 from framework_ways import LangChain
-from provider import Provider
 from wire_helpers import message
 
 from guard import AsyncGuard, Guard, GuardError
@@ -24,15 +24,8 @@ OK = {"role": "assistant", "content": "ok"}
 
 @pytest.fixture(scope="module")
 def guard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guard]:
-    pytest.importorskip("langchain")
-    openai = pytest.importorskip("langchain_openai")
-    with (
-        loaded(tmp_path_factory.mktemp("policy")) as made,
-        Provider([]) as provider,
-        httpx.Client(trust_env=False) as web,
-    ):
-        model = openai.ChatOpenAI(model="m", base_url=f"{provider.url}/v1", api_key="made-up", max_retries=0, http_client=web)
-        LangChain.provider, LangChain.model = provider, model
+    pytest.importorskip("langchain_openai")
+    with framework_ways.langchain(tmp_path_factory.mktemp("policy")) as made:
         yield made
 
 

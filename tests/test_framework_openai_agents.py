@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import framework_ways
 import httpx
 import pytest
-from conformance import loaded, play, way_of
+from conformance import play, way_of
 from conformance_scenarios import BOSS, SCENARIOS, STAFF
-from framework_ways import MIX, Agents, looping
-from provider import Provider
+from framework_ways import MIX, Agents
 from wire_helpers import message
 
 from guard import AsyncGuard, Guard
@@ -23,15 +23,9 @@ SCENES = {**SCENARIOS, "mix of what is offered": MIX}
 
 @pytest.fixture(scope="module")
 def guard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guard]:
-    agents = pytest.importorskip("agents")
-    import openai
-
-    with loaded(tmp_path_factory.mktemp("policy")) as made, Provider([]) as provider, looping() as Agents.loop:
-        web = httpx.AsyncClient(trust_env=False)
-        client = openai.AsyncOpenAI(base_url=f"{provider.url}/v1", api_key="made-up", max_retries=0, http_client=web)
-        Agents.provider, Agents.model = provider, agents.OpenAIChatCompletionsModel("m", client)
+    pytest.importorskip("agents")
+    with framework_ways.agents(tmp_path_factory.mktemp("policy")) as made:
         yield made
-        Agents.loop.run_until_complete(web.aclose())
 
 
 @pytest.mark.parametrize("held", ["answer", "suspend"])

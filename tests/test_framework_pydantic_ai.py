@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import framework_ways
 import pytest
-from conformance import loaded, play, way_of
+from conformance import play, way_of
 from conformance_scenarios import BOSS, SCENARIOS, STAFF
-from framework_ways import MIX, Pydantic, looping
-from provider import Provider
+from framework_ways import MIX, Pydantic
 from wire_helpers import message, spelled
 
 from guard import AsyncGuard, Guard
@@ -24,17 +23,8 @@ SCENES = {**SCENARIOS, "mix of what is offered": MIX}
 @pytest.fixture(scope="module")
 def guard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guard]:
     pytest.importorskip("pydantic_ai")
-    import openai
-    from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.providers.openai import OpenAIProvider
-
-    with loaded(tmp_path_factory.mktemp("policy")) as made, Provider([]) as provider, looping() as Pydantic.loop:
-        web = httpx.AsyncClient(trust_env=False)
-        client = openai.AsyncOpenAI(base_url=f"{provider.url}/v1", api_key="made-up", max_retries=0, http_client=web)
-        model = OpenAIChatModel("m", provider=OpenAIProvider(openai_client=client))
-        Pydantic.provider, Pydantic.model = provider, model
+    with framework_ways.pydantic(tmp_path_factory.mktemp("policy")) as made:
         yield made
-        Pydantic.loop.run_until_complete(web.aclose())
 
 
 @pytest.mark.parametrize("held", ["answer", "suspend"])

@@ -47,6 +47,10 @@ class Ticket:
     owner: str = ""
 
 
+class FailedError(Exception):
+    """The loop says that its tool failed, and nothing that the model may read."""
+
+
 _ASKED: ContextVar[Ticket] = ContextVar("ticket")
 
 
@@ -91,7 +95,7 @@ class Remote:
         if report.status == "unknown":
             raise OutcomeUnknownError
         if report.status == "failed":
-            raise ToolError(report.message or "The tool failed.")
+            raise ToolError(report.message) if report.message else FailedError
         return report.result
 
     async def propose(self, walk: Callable[[], Awaitable[Outcome]], owner: str) -> Outcome | Ticket:
