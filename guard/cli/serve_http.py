@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import logging
 import sys
+import time
 import warnings
 
 from guard.cli.places import DEFAULT_STORE, RESTORED, UsageError, add_layers, existing_folder, policy_folder
@@ -57,7 +58,7 @@ def serve(arguments: argparse.Namespace) -> int:
 
 
 async def _serve(arguments: argparse.Namespace) -> None:
-    from guard.web.api import Api  # noqa: PLC0415 - an extra: only here
+    from guard.web.app import application  # noqa: PLC0415 - an extra: only here
     from guard.web.remote import Remote  # noqa: PLC0415 - as above
     from guard.web.server import listen  # noqa: PLC0415 - as above
 
@@ -75,7 +76,8 @@ async def _serve(arguments: argparse.Namespace) -> None:
             raise GuardError(RESTORED)
         if arguments.host not in _LOCAL:
             print("guard: what is sent is readable on the way; put TLS in front of it", file=sys.stderr)
-        await listen(Api(guard, remote, Tokens(arguments.tokens)).app(), arguments.host, arguments.port, _said)
+        app = application(guard, remote, Tokens(arguments.tokens), clock=time.time)
+        await listen(app, arguments.host, arguments.port, _said)
         await remote.close()
 
 

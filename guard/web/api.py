@@ -14,19 +14,20 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from guard.core.model import Image, Outcome, Session
 from guard.core.telling import told
-from guard.core.values import JsonObject, encode
+from guard.core.values import JsonObject
 from guard.errors import ConversationError, GuardError
 from guard.web import bodies
+from guard.web.answers import answer, problem
 from guard.web.bodies import RequestError
 from guard.web.description import described
 from guard.web.remote import Remote, Ticket
+from guard.web.site import site
 from guard.web.tokens import Token, Tokens
 from guard.wires import wire as wire_named
 
@@ -35,53 +36,50 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("guard.web")
 _WIRES = ("openai-chat", "anthropic")
-_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 Verb = Callable[["Api", JsonObject, Token], Awaitable[JsonObject]]
 
 
 class Api:
     """The verbs, over one guard."""
 
-    def __init__(self, guard: AsyncGuard, remote: Remote, tokens: Tokens) -> None:
-        self.guard, self.remote, self.tokens = guard, remote, tokens
+    def __init__(self, guard: AsyncGuard, remote: Remote, tokens: Tokens, clock: Callable[[], float]) -> None:
+        self.guard, self.remote, self.tokens, self._clock = guard, remote, tokens, clock
 
-    def app(self) -> Starlette:
-        """The application to serve."""
+    def routes(self) -> list[BaseRoute]:
+        """The verbs, and what describes them."""
         routes = [Route(f"/api/v1/{name}", self._endpoint(verb), methods=["POST"]) for name, verb in VERBS.items()]
-        return Starlette(routes=[*routes, Route("/api/v1/openapi.json", self._description, methods=["GET"])])
+        return [*routes, Route("/api/v1/openapi.json", self._description, methods=["GET"])]
 
     async def _description(self, _: Request) -> Response:
-        return _answer(described())
+        return answer(described())
 
     def _endpoint(self, verb: Verb) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
             try:
-                token = self._token(request)
-                return _answer(
-                    await verb(
-                        self, bodies.decode(await _body(request, self.guard.in_force.policy.ceilings.message_bytes)), token
-                    )
-                )
+                token = await self._token(request)
+                return answer(await verb(self, await bodies.read_object(request), token))
             except RequestError as error:
-                return _problem(str(error), error.status)
+                return problem(str(error), error.status)
             except ConversationError:
-                return _problem("the conversation belongs to somebody else", 403)
+                return problem("the conversation belongs to somebody else", 403)
             except OverflowError as error:
-                return _problem(str(error), 503)
+                return problem(str(error), 503)
             except Exception as error:  # noqa: BLE001 - the loop gets an answer and no text of an exception
                 LOG.warning("a request failed: %s", type(error).__name__)
-                return _problem("the request could not be carried out", 503)
+                return problem("the request could not be carried out", 503)
 
         return endpoint
 
-    def _token(self, request: Request) -> Token:
+    async def _token(self, request: Request) -> Token:
         """Whose request it is. Raises RequestError where nobody's."""
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")
         try:
-            found = self.tokens.whose(secret.strip()) if scheme.lower() == "bearer" else None
+            found = self.tokens.whose(secret.strip(), self._clock()) if scheme.lower() == "bearer" else None
         except GuardError:
             raise RequestError("the file of tokens cannot be read", 503) from None
         if found is None:
+            if scheme:
+                await site(request).people.slowing.wrong(site(request).settings.address(request))
             raise RequestError("send Authorization: Bearer TOKEN; make one with guard serve token add NAME", 401)
         if "propose" not in found.scopes:
             raise RequestError("this token may not propose calls", 403)
@@ -93,28 +91,6 @@ class Api:
         if token.tenant and found.tenant != token.tenant:
             raise RequestError(f"this token is for the tenant {token.tenant}", 403)
         return found
-
-
-async def _body(request: Request, most: int) -> bytes:
-    """The body within its ceiling; only JSON, so that no page of a browser can send it unasked."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise RequestError("send Content-Type: application/json", 415)
-    found = bytearray()
-    async for chunk in request.stream():
-        found += chunk
-        if len(found) > most:
-            raise RequestError(f"the body is larger than {most} bytes (ceilings.message_bytes)", 413)
-    return bytes(found)
-
-
-def _answer(value: JsonObject, status: int = 200) -> Response:
-    body = encode(value).encode("utf-8", "replace")  # half a character, which no text may hold, is no reason to lose an answer
-    return Response(body, status, headers=_HEADERS, media_type="application/json")
-
-
-def _problem(message: str, status: int) -> Response:
-    headers = {**_HEADERS, **({"WWW-Authenticate": "Bearer"} if status == 401 else {})}
-    return Response(encode({"error": message}), status, headers=headers, media_type="application/json")
 
 
 # -- the verbs -----------------------------------------------------------------------------------------------------------

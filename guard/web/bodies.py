@@ -1,16 +1,22 @@
 """Bodies: what a loop sends, read strictly: one JSON object, exact numbers, no repeated or unknown keys, within a size.
 
-Raises RequestError with a sentence that names the field, never its value. Comes before the API; pure.
+Raises RequestError with a sentence that names the field, never its value. Comes before the API.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+
+from starlette.requests import Request
 
 from guard.core.model import Session, ToolCall
 from guard.core.values import Json, JsonObject, read_json
 from guard.web.remote import Report
+from guard.web.site import site
 
+READ_SECONDS = 30.0
+"""Seconds in which a body must be there."""
 _STATUSES = ("done", "failed", "unknown")
 
 
@@ -20,6 +26,32 @@ class RequestError(Exception):
     def __init__(self, message: str, status: int = 400) -> None:
         self.status = status
         super().__init__(message)
+
+
+async def read(request: Request, most: int | None = None) -> bytes:
+    """The body, within its bounds of size (`most`, and the policy's ceiling) and time. Raises RequestError."""
+    ceiling = site(request).guard.in_force.policy.ceilings.message_bytes
+    try:
+        async with asyncio.timeout(READ_SECONDS):
+            return await _read(request, ceiling if most is None else min(most, ceiling))
+    except TimeoutError:
+        raise RequestError("the body came too slowly", 408) from None
+
+
+async def _read(request: Request, most: int) -> bytes:
+    found = bytearray()
+    async for chunk in request.stream():
+        found += chunk
+        if len(found) > most:
+            raise RequestError(f"the body is larger than {most} bytes (ceilings.message_bytes)", 413)
+    return bytes(found)
+
+
+async def read_object(request: Request) -> JsonObject:
+    """The body as an object; only JSON, so that no page of a browser can send it unasked. Raises RequestError."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise RequestError("send Content-Type: application/json", 415)
+    return decode(await read(request))
 
 
 def decode(raw: bytes) -> JsonObject:

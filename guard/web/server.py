@@ -6,13 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 
-async def listen(app: Starlette, host: str, port: int, said: Callable[[str], None]) -> None:
+async def listen(app: ASGIApp, host: str, port: int, said: Callable[[str], None]) -> None:
     """Serve until stopped; requests under way are answered first, for at most ten seconds. `said` gets the address once it is known."""
     config = uvicorn.Config(
-        app, host=host, port=port, log_level="warning", server_header=False, timeout_graceful_shutdown=10, lifespan="off"
+        app,
+        host=host,
+        port=port,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=False,  # who a request comes from is the connection's other end; what a proxy says is judged by people
+        timeout_graceful_shutdown=10,
+        lifespan="off",
     )
     await _Server(config, said).serve()
 

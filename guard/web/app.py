@@ -1,0 +1,67 @@
+"""App: the routes of the loops' API, of the approvals' API, of signing in and of the pages, as one application for the server.
+
+What holds for every answer stands around them: `Headers` outermost, then `Gate`. Comes after all routes; before the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
+
+from guard.runner import Approvals
+from guard.runner.doubts import Doubts
+from guard.web import signing
+from guard.web.answers import problem
+from guard.web.api import Api
+from guard.web.bodies import RequestError
+from guard.web.gate import Gate
+from guard.web.headers import Headers
+from guard.web.people import People
+from guard.web.remote import Remote
+from guard.web.settings import Settings
+from guard.web.site import Site
+from guard.web.tokens import Tokens
+
+if TYPE_CHECKING:
+    from guard.compose import AsyncGuard
+
+PAGES: tuple[Callable[[], list[BaseRoute]], ...] = ()
+"""What gives the routes of the pages; `site(request)` and `people.who_may(request, scope)` are all that they need."""
+
+
+def application(
+    guard: AsyncGuard, remote: Remote, tokens: Tokens, *, clock: Callable[[], float], settings: Settings | None = None
+) -> ASGIApp:
+    """The application to serve. `clock` gives seconds since the epoch."""
+    known = settings or Settings()
+    people = People(tokens=tokens, settings=known, clock=clock, known=lambda: guard.policy.people, secret=guard.store.secret)
+    routes = [*Api(guard, remote, tokens, clock).routes(), *signing.routes(), *(route for pages in PAGES for route in pages())]
+    app = Starlette(routes=routes, exception_handlers={RequestError: _refused, HTTPException: _refused})
+    app.router.redirect_slashes = False  # it would send people to whatever host they say they asked
+    app.state.site = Site(
+        guard=guard,
+        people=people,
+        settings=known,
+        clock=clock,
+        approvals=Approvals(guard),
+        doubts=Doubts(guard),
+    )
+    return Headers(Gate(app), https=known.https)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """A request that is not answered: as JSON to a program, in a line to a person."""
+    ours = isinstance(error, RequestError)
+    status = int(getattr(error, "status" if ours else "status_code", 500))
+    said = str(error) if ours else str(getattr(error, "detail", ""))
+    api = request.url.path.startswith("/api/")
+    found = problem(said, status) if api else PlainTextResponse(f"{status}: {said}\n", status)
+    found.headers.update(getattr(error, "headers", None) or {})
+    return found

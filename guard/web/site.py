@@ -1,0 +1,40 @@
+"""Site: what every route of the server works with, found from a request. Holds things together and decides nothing.
+
+Comes after people and settings; before the routes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from starlette.requests import Request
+
+from guard.runner import Approvals
+from guard.runner.doubts import Doubts
+from guard.web.settings import Settings
+
+if TYPE_CHECKING:
+    from guard.compose import AsyncGuard
+    from guard.web.people import People
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """One server: the guard, who is let in, and how it is reached. `clock` gives seconds since the epoch.
+
+    `approvals` and `doubts` are synchronous: ask them in a thread (`asyncio.to_thread`).
+    """
+
+    guard: AsyncGuard
+    people: People
+    settings: Settings
+    clock: Callable[[], float]
+    approvals: Approvals
+    doubts: Doubts
+
+
+def site(request: Request) -> Site:
+    """The server that a request came to."""
+    return cast("Site", request.app.state.site)
