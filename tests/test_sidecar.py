@@ -244,7 +244,8 @@ def test_tokens(tmp_path: Path) -> None:
             sidecar.post("tools", {"session": {**WHO, "tenant": tenant}}, **headers).status_code for tenant in ("acme", "other")
         ]
         assert told == [200, 403]
-        assert sidecar.guard("serve", "token", "list").stdout.splitlines() == ["loop  propose", "limited  propose  tenant acme"]
+        listed = [line.split() for line in sidecar.guard("serve", "token", "list").stdout.splitlines()[2:]]
+        assert listed == [["loop", "agent", "propose", "never"], ["limited", "agent", "propose", "acme", "never"]]
         sidecar.guard("serve", "token", "remove", "limited")
         assert sidecar.post("tools", {"session": {**WHO, "tenant": "acme"}}, **headers).status_code == 401
         (tmp_path / "guard-tokens.json").write_text("{")

@@ -1,7 +1,7 @@
 """`guard serve …`: what runs or prepares a program that serves many.
 
     guard serve             answer a loop in another language over HTTP
-    guard serve token       make, list and remove the tokens of such loops
+    guard serve token       make, list and remove the tokens of loops and people
     guard serve migrate     bring the database of a store to this program's version
     guard serve work        run approved calls whose own process is gone
     guard serve restored    say that a backup was put back into the store
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 
-from guard.cli import restored, serve_http, work
+from guard.cli import restored, serve_http, serve_tokens, work
 from guard.cli.places import DEFAULT_STORE
 from guard.cli.show import json_text
 from guard.stores import migrations
@@ -56,7 +56,7 @@ def _add_migrate(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.set_defaults(run=migrate)
 
 
-VERBS = (serve_http.add_token, _add_migrate, work.add, restored.add)
+VERBS = (serve_tokens.add_token, _add_migrate, work.add, restored.add)
 
 
 def migrate(arguments: argparse.Namespace) -> int:

@@ -23,6 +23,7 @@ from guard.web.api import Api
 from guard.web.bodies import RequestError
 from guard.web.gate import Gate
 from guard.web.headers import Headers
+from guard.web.oidc import Oidc, needs_authlib
 from guard.web.people import People
 from guard.web.remote import Remote
 from guard.web.settings import Settings
@@ -52,8 +53,16 @@ def application(
         clock=clock,
         approvals=Approvals(guard),
         doubts=Doubts(guard),
+        oidc=_oidc(known, guard.store.secret),
     )
     return Headers(Gate(app), https=known.https)
+
+
+def _oidc(settings: Settings, secret: bytes) -> Oidc | None:
+    if settings.provider is None:
+        return None
+    needs_authlib()
+    return Oidc(settings.provider, redirect=f"{settings.public_url}/sign-in/oidc/callback", secret=secret)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -47,7 +47,7 @@ def read_settings(path: str, environment: Mapping[str, str]) -> Settings:
     item = read_yaml(File(path, data), problems)
     made = Settings() if item is None else _Reader(problems, environment).settings(item)
     if problems.errors:
-        raise SettingsError("\n".join(map(str, problems.errors)))
+        raise SettingsError("\n".join(str(one) for one in sorted(problems.errors, key=lambda one: one.line or 0)))
     return made
 
 

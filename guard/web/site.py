@@ -17,6 +17,7 @@ from guard.web.settings import Settings
 
 if TYPE_CHECKING:
     from guard.compose import AsyncGuard
+    from guard.web.oidc import Oidc
     from guard.web.people import People
 
 
@@ -33,6 +34,7 @@ class Site:
     clock: Callable[[], float]
     approvals: Approvals
     doubts: Doubts
+    oidc: Oidc | None = None
 
 
 def site(request: Request) -> Site:
