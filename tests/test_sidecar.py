@@ -266,9 +266,11 @@ def test_the_description_is_of_these_verbs(sidecar: Sidecar) -> None:
     """It is valid OpenAPI in its parts, names every verb, and describes what was answered."""
     told = sidecar.client.get("/openapi.json").json()
     assert told == described()
-    assert [*told["paths"]] == [f"/api/v1/{name}" for name in VERBS]
-    for path in told["paths"].values():
-        jsonschema.Draft202012Validator.check_schema(path["post"]["requestBody"]["content"]["application/json"]["schema"])
+    verbs = [f"/api/v1/{name}" for name in VERBS]
+    assert [*told["paths"]][: len(verbs)] == verbs
+    for path in verbs:
+        body = told["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        jsonschema.Draft202012Validator.check_schema(body)
     answers = [
         sidecar.decide("refund", "{}", conversation="d"),
         sidecar.decide("order_status", '{"order_id": "A17"}', conversation="d"),

@@ -17,15 +17,17 @@ from starlette.types import ASGIApp
 
 from guard.runner import Approvals
 from guard.runner.doubts import Doubts
-from guard.web import signing
+from guard.web import approvals_api, signing
 from guard.web.answers import problem
 from guard.web.api import Api
 from guard.web.bodies import RequestError
+from guard.web.events import Feed
 from guard.web.gate import Gate
 from guard.web.headers import Headers
 from guard.web.oidc import Oidc, needs_authlib
 from guard.web.people import People
 from guard.web.remote import Remote
+from guard.web.repeats import Repeats
 from guard.web.settings import Settings
 from guard.web.site import Site
 from guard.web.tokens import Tokens
@@ -43,16 +45,20 @@ def application(
     """The application to serve. `clock` gives seconds since the epoch."""
     known = settings or Settings()
     people = People(tokens=tokens, settings=known, clock=clock, known=lambda: guard.policy.people, secret=guard.store.secret)
-    routes = [*Api(guard, remote, tokens, clock).routes(), *signing.routes(), *(route for pages in PAGES for route in pages())]
+    ours = [*Api(guard, remote, tokens, clock).routes(), *approvals_api.routes(), *signing.routes()]
+    routes = [*ours, *(route for pages in PAGES for route in pages())]
     app = Starlette(routes=routes, exception_handlers={RequestError: _refused, HTTPException: _refused})
     app.router.redirect_slashes = False  # it would send people to whatever host they say they asked
+    approvals = Approvals(guard)
     app.state.site = Site(
         guard=guard,
         people=people,
         settings=known,
         clock=clock,
-        approvals=Approvals(guard),
+        approvals=approvals,
         doubts=Doubts(guard),
+        repeats=Repeats(),
+        feed=Feed(approvals),
         oidc=_oidc(known, guard.store.secret),
     )
     return Headers(Gate(app), https=known.https)

@@ -6,6 +6,7 @@ from typing import Any
 
 from guard.core.reasons import Reason
 from guard.core.values import JsonObject
+from guard.web import description_approvals
 
 _TEXT = {"type": "string", "minLength": 1}
 _SESSION = {
@@ -126,8 +127,10 @@ _PROBLEMS = {
     "401": "No token, or a wrong one",
     "403": "The token or the session may not do this",
     "404": "No call waits under this ticket",
+    "408": "The body came too slowly",
     "413": "The body is larger than the policy's ceilings.message_bytes",
     "415": "The body is not application/json",
+    "429": "Too many wrong tokens came from there",
     "503": "It could not be carried out; nothing runs",
 }
 
@@ -139,15 +142,20 @@ def described() -> JsonObject:
         "info": {
             "title": "guard",
             "version": "1",
-            "description": "A policy layer between a proposed tool call and its execution.",
+            "description": "A policy layer between a proposed tool call and its execution. A program's token proposes calls; a person's sees "
+            "and decides approvals.",
         },
         "security": [{"token": []}],
-        "paths": {f"/api/v1/{name}": {"post": _operation(name, *one)} for name, one in _BODIES.items()},
+        "paths": {
+            **{f"/api/v1/{name}": {"post": _operation(name, *one)} for name, one in _BODIES.items()},
+            **description_approvals.PATHS,
+        },
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "schemas": {
                 "Outcome": _OUTCOME,
                 "Decision": _DECISION,
+                **description_approvals.SCHEMAS,
                 "Problem": {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]},
             },
         },

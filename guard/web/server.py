@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEAD_SECONDS = 10.0
+"""In which the head of a request must be there; its body has a time of its own."""
 
 
 async def listen(app: ASGIApp, host: str, port: int, said: Callable[[str], None]) -> None:
     """Serve until stopped; requests under way are answered first, for at most ten seconds. `said` gets the address once it is known."""
-    config = uvicorn.Config(
+    await Server(configured(app, host, port), said).serve()
+
+
+def configured(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
+    """How the server speaks HTTP."""
+    return uvicorn.Config(
         app,
         host=host,
         port=port,
+        http=_Hasty,
+        ws="none",
         log_level="warning",
+        access_log=False,  # who sees approvals stands in the audit log
         server_header=False,
-        proxy_headers=False,  # who a request comes from is the connection's other end; what a proxy says is judged by people
+        proxy_headers=False,  # a request comes from the connection's other end; what a proxy says is judged by people
         timeout_graceful_shutdown=10,
         lifespan="off",
     )
-    await _Server(config, said).serve()
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """Says where it listens once it does."""
 
     def __init__(self, config: uvicorn.Config, said: Callable[[str], None]) -> None:
@@ -32,7 +45,39 @@ class _Server(uvicorn.Server):
         self._said = said
 
     async def startup(self, sockets: list[Any] | None = None) -> None:
+        """See uvicorn."""
         await super().startup(sockets)
         for one in (each for listening in self.servers for each in listening.sockets):
             host, port = one.getsockname()[:2]
             self._said(f"http://{f'[{host}]' if ':' in host else host}:{port}/api/v1")
+
+
+class _Hasty(H11Protocol):
+    """A connection that does not wait for ever for the head of a request."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """See asyncio."""
+        super().connection_made(transport)
+        self._hurry()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See asyncio."""
+        if self._timer is not None:
+            self._timer.cancel()
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        """The next request has as long."""
+        super().on_response_complete()
+        self._hurry()
+
+    def _hurry(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self.loop.call_later(HEAD_SECONDS, self._late)
+
+    def _late(self) -> None:
+        if self.conn.their_state is h11.IDLE:
+            self.transport.close()

@@ -17,8 +17,10 @@ from guard.web.settings import Settings
 
 if TYPE_CHECKING:
     from guard.compose import AsyncGuard
+    from guard.web.events import Feed
     from guard.web.oidc import Oidc
     from guard.web.people import People
+    from guard.web.repeats import Repeats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,8 @@ class Site:
     clock: Callable[[], float]
     approvals: Approvals
     doubts: Doubts
+    repeats: Repeats
+    feed: Feed
     oidc: Oidc | None = None
 
 

@@ -1,0 +1,245 @@
+"""Description of the approvals' API in OpenAPI 3.1, held to its routes by a test. Pure data; used by `description`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from guard.core.values import JsonObject
+from guard.web.desk import STATUSES
+from guard.web.voting import DECISIONS, MOST_REVISION, MOST_TEXT, MOST_VOTES
+
+_TEXT: JsonObject = {"type": "string", "minLength": 1}
+_SOLID: JsonObject = {"type": "string", "minLength": 1, "maxLength": MOST_TEXT, "pattern": "\\S"}
+_MAYBE: JsonObject = {"type": ["string", "null"]}
+_TIME: JsonObject = {"type": ["string", "null"], "format": "date-time"}
+_FLAG: JsonObject = {"type": "boolean"}
+_TEXTS: JsonObject = {"type": "array", "items": {"type": "string"}}
+
+
+def _object(properties: JsonObject, *, closed: bool = True, optional: tuple[str, ...] = ()) -> JsonObject:
+    needed = [name for name in properties if name not in optional]
+    return {
+        "type": "object",
+        "properties": properties,
+        **({"required": needed} if needed else {}),
+        **({"additionalProperties": False} if closed else {}),
+    }
+
+
+def _ref(name: str) -> JsonObject:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+_SEEN: JsonObject = {
+    "revision": {"type": "integer", "minimum": 1, "maximum": MOST_REVISION},
+    "fingerprint": _TEXT,
+    "presented": {**_TEXT, "description": "The digest of the document that the person was shown."},
+}
+_DECIDED: JsonObject = {
+    **_SEEN,
+    "decision": {"enum": [*DECISIONS]},
+    "reason": {
+        "type": ["string", "null"],
+        "maxLength": MOST_TEXT,
+        "description": "Needed for a rejection; the model may read it.",
+    },
+    "note": {"type": ["string", "null"], "maxLength": MOST_TEXT, "description": "Of a rejection; the model never reads it."},
+}
+_HOW = ("reason", "note")
+_BODIES: dict[str, JsonObject] = {
+    "Ballot": _object(_DECIDED, optional=_HOW),
+    "Ballots": _object(
+        {
+            "votes": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": MOST_VOTES,
+                "items": _object({"approval": _TEXT, **_DECIDED}, optional=_HOW),
+            }
+        }
+    ),
+    "Edit": _object(
+        {
+            **_SEEN,
+            "changes": {
+                "type": "object",
+                "minProperties": 1,
+                "description": "JSON pointer into the arguments → the new value; only where the policy lets an approver edit.",
+            },
+            "reason": _SOLID,
+        }
+    ),
+    "Why": _object({"reason": _SOLID}),
+    "Settled": _object({"happened": _FLAG, "reason": _SOLID}),
+}
+_STATE: JsonObject = {
+    "id": _TEXT,
+    "status": {"enum": [*STATUSES]},
+    "revision": {"type": "integer"},
+    "fingerprint": _TEXT,
+    "decided_by": _MAYBE,
+    "ended_by": _MAYBE,
+    "superseded_by": _MAYBE,
+    "decided_at": _TIME,
+}
+_YOU: JsonObject = dict.fromkeys(("asked", "voted", "may_decide", "may_edit", "may_cancel", "may_revoke"), _FLAG)
+_APPROVAL: JsonObject = {
+    **_STATE,
+    **{
+        name: {"type": "string"}
+        for name in ("tool", "kind", "effect", "requester", "tenant", "conversation", "branch", "call_id")
+    },
+    **{name: {"type": "integer"} for name in ("turn", "position", "need")},
+    **dict.fromkeys(("requested_at", "expires_at", "use_by", "escalated_at"), _TIME),
+    "by": _TEXTS,
+    "by_self": _FLAG,
+    "why": _TEXTS,
+    "editable": _TEXTS,
+    "policy": {"type": "string"},
+    "reason": _MAYBE,
+    "supersedes": _MAYBE,
+    "edited_by": _MAYBE,
+    "votes": {"type": "array", "items": {"type": "object"}},
+}
+_ANSWERS: dict[str, JsonObject] = {
+    "Me": _object(
+        {
+            **{name: {"type": "string"} for name in ("principal", "tenant", "credential", "assurance")},
+            "roles": _TEXTS,
+            "scopes": _TEXTS,
+            "form_token": {**_MAYBE, "description": "What a script of a signed-in page sends as X-Form-Token."},
+        },
+        closed=False,
+    ),
+    "State": _object(_STATE, closed=False),
+    "Approval": _object(_APPROVAL, closed=False),
+    "Approvals": _object(
+        {
+            "approvals": {"type": "array", "items": {"allOf": [_ref("Approval"), _object({"you": _object(_YOU)}, closed=False)]}},
+            "next": {**_MAYBE, "description": "`after` of the next page; null on the last one."},
+        },
+        closed=False,
+    ),
+    "Shown": _object(
+        {
+            "approval": _ref("Approval"),
+            "document": {
+                "type": "object",
+                "description": "Everything that an approver is shown: the call that will run, in full.",
+            },
+            **_SEEN,
+            "needs": {"type": "integer", "description": "How many more people must say yes."},
+            "you": _object(_YOU),
+        },
+        closed=False,
+    ),
+    "Results": _object(
+        {
+            "results": {
+                "type": "array",
+                "items": _object({"approval": _TEXT, "status": {"type": "integer"}}, closed=False),
+            }
+        },
+        closed=False,
+    ),
+    "Unknown": _object({"id": _TEXT, "tool": {"type": "string"}, "arguments": {"type": "object"}}, closed=False),
+    "Unknowns": _object({"unknown": {"type": "array", "items": _ref("Unknown")}}, closed=False),
+    "Conflict": _object(
+        {
+            "error": {"type": "string"},
+            "code": {"type": "string"},
+            "now": {"anyOf": [_ref("State"), {"type": "null"}], "description": "How it stands: who decided, and when."},
+        },
+        closed=False,
+        optional=("code", "now"),
+    ),
+}
+SCHEMAS = {**_BODIES, **_ANSWERS}
+_PROBLEMS = {
+    "400": "The request cannot be read, or a field is wrong",
+    "401": "Nobody's credential",
+    "403": "This credential, or this person, may not do this; or a page of somebody else sent it",
+    "404": "There is nothing of this name that this person may know of",
+    "408": "The body came too slowly",
+    "409": "It is not as it was: decided, expired, ended, or another revision",
+    "413": "The body is larger than the policy's ceilings.message_bytes",
+    "415": "The body is not application/json",
+    "422": "The policy refuses it, or the Idempotency-Key was used for something else",
+    "429": "Too many wrong tokens came from there",
+    "503": "It could not be carried out",
+}
+_READ = ("400", "401", "403", "404", "429", "503")
+_FILTERS: dict[str, JsonObject] = {
+    "status": {"enum": [*STATUSES, "all"], "default": "pending"},
+    "tool": {"type": "string"},
+    "requester": {"type": "string"},
+    "conversation": {"type": "string"},
+    "limit": {"type": "integer", "minimum": 1, "maximum": 200, "default": 50},
+    "after": {"type": "string", "description": "`next` of the page before.", "pattern": "^[0-9]{1,15}(\\.[0-9]{1,9})?~"},
+}
+_KEY: JsonObject = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "pattern": "^[!-~]{1,200}$"},
+    "description": "The same key and request again gets the same answer and is carried out once.",
+}
+_ID: JsonObject = {
+    "name": "id",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string", "minLength": 1, "pattern": "^[0-9a-z_]+$"},
+}
+
+
+def _responses(answer: JsonObject, problems: tuple[str, ...]) -> JsonObject:
+    wrong = {"application/json": {"schema": _ref("Conflict")}}
+    return {
+        "200": {"description": "The answer", "content": answer},
+        **{status: {"description": _PROBLEMS[status], "content": wrong} for status in problems},
+    }
+
+
+def _get(name: str, summary: str, answer: str, parameters: list[JsonObject] | None = None) -> JsonObject:
+    found = {"application/json": {"schema": _ref(answer)}}
+    return {"operationId": name, "summary": summary, "parameters": parameters or [], "responses": _responses(found, _READ)}
+
+
+def _post(name: str, summary: str, body: str, answer: str, parameters: list[JsonObject] | None = None) -> JsonObject:
+    return {
+        "operationId": name,
+        "summary": summary,
+        "parameters": [*(parameters or []), _KEY],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": _ref(body)}}},
+        "responses": _responses({"application/json": {"schema": _ref(answer)}}, tuple(_PROBLEMS)),
+    }
+
+
+_QUERY = [{"name": name, "in": "query", "required": False, "schema": schema} for name, schema in _FILTERS.items()]
+_LAST: JsonObject = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "pattern": "^[!-~]*$"},
+}
+PATHS: dict[str, Any] = {
+    "/api/v1/me": {"get": _get("me", "Whose credential this is", "Me")},
+    "/api/v1/approvals": {"get": _get("approvals", "The approvals that this person may see, oldest first", "Approvals", _QUERY)},
+    "/api/v1/approvals/votes": {"post": _post("votes", "Several votes, each with its own result", "Ballots", "Results")},
+    "/api/v1/approvals/{id}": {"get": _get("approval", "One approval in full, with what a vote must carry", "Shown", [_ID])},
+    "/api/v1/approvals/{id}/votes": {"post": _post("vote", "A yes or no to exactly what was shown", "Ballot", "Shown", [_ID])},
+    "/api/v1/approvals/{id}/edits": {"post": _post("edit", "Other arguments: a new revision", "Edit", "Shown", [_ID])},
+    "/api/v1/approvals/{id}/cancel": {"post": _post("cancel", "Withdraw the question", "Why", "Shown", [_ID])},
+    "/api/v1/approvals/{id}/revoke": {"post": _post("revoke", "Take back a yes that was not used", "Why", "Shown", [_ID])},
+    "/api/v1/unknown": {"get": _get("unknown", "Calls that were started and have no outcome", "Unknowns")},
+    "/api/v1/unknown/{id}/resolve": {"post": _post("resolve", "Say what became of such a call", "Settled", "Unknown", [_ID])},
+    "/api/v1/events": {
+        "get": {
+            "operationId": "events",
+            "summary": "What changes about the approvals that this person may see, as server-sent events",
+            "parameters": [_LAST],
+            "responses": _responses({"text/event-stream": {"schema": {"type": "string"}}}, _READ),
+        }
+    },
+}
+"""Every path of the approvals' API."""
