@@ -59,14 +59,14 @@ def _origins(request: Request) -> set[str]:
     return {f"{request.url.scheme}://{host[0]}"} if len(host) == 1 else set()
 
 
-async def form(request: Request) -> dict[str, list[str]]:
-    """The fields of a form, read within the bounds of every body. Raises RequestError. May be asked for more than once."""
+async def form(request: Request, most: int | None = None) -> dict[str, list[str]]:
+    """The fields of a form, read within the bounds of every body, or `most` bytes. Raises RequestError. May be asked for more than once."""
     if not hasattr(request.state, "form"):
         if _type(request) != _FORM:
             raise RequestError(f"send Content-Type: {_FORM}", 415)
         try:
             pairs = parse_qsl(
-                (await read(request)).decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"
+                (await read(request, most)).decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"
             )
         except ValueError:
             raise RequestError("the form cannot be read") from None

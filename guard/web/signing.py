@@ -22,6 +22,7 @@ from guard.web.logins import Login
 from guard.web.oidc import MINUTES, SignInError
 from guard.web.site import site
 
+_MOST_BYTES = 16_384  # of a form that anybody may send
 LOG = logging.getLogger("guard.web")
 
 
@@ -41,7 +42,7 @@ async def sign_in(request: Request) -> Response:
     here = site(request)
     address = here.settings.address(request)
     here.people.slowing.check(address)
-    fields = await guarding.form(request)
+    fields = await guarding.form(request, _MOST_BYTES)
     onward = guarding.local_path(fields.get("next", [""])[0])
     token = here.people.token(fields.get("token", [""])[0].strip())
     if token is None or token.kind != "human":
