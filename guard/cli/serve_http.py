@@ -51,7 +51,7 @@ def serve(arguments: argparse.Namespace) -> int:
     """Serve until SIGTERM or Ctrl-C. Exit code 0."""
     for folder in (arguments.policy, *arguments.layer):
         existing_folder(folder)
-    if not Tokens(arguments.tokens).all():
+    if not arguments.console and not Tokens(arguments.tokens).all():
         raise UsageError(f"{spell(arguments.tokens)}: nobody has a token yet; make one: guard serve token add NAME")
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="guard: %(message)s")
     try:

@@ -64,6 +64,7 @@ _BODIES: dict[str, JsonObject] = {
             "changes": {
                 "type": "object",
                 "minProperties": 1,
+                "propertyNames": _TEXT,
                 "description": "JSON pointer into the arguments → the new value; only where the policy lets an approver edit.",
             },
             "reason": _SOLID,
