@@ -25,11 +25,12 @@ CLIENT, SECRET = "guard", "s3cret-of-the-client"
 
 @dataclass
 class OpenId:
-    """`person` are the claims of whoever signs in; `lies` change claims (None: left out), `header` and `key` how they are signed."""
+    """`person` are the claims of whoever signs in; `further` what is told of them beside the ID token; `lies` change claims (None: left out), `header` and `key` how they are signed."""
 
     now: float
     redirect: str = ""
     person: dict[str, Any] = field(default_factory=lambda: {"sub": "u_1", "groups": ["finance", "others"]})
+    further: dict[str, Any] | None = None
     lies: dict[str, Any] = field(default_factory=dict)
     header: dict[str, Any] = field(default_factory=dict)
     key: Any = None
@@ -56,6 +57,7 @@ class OpenId:
                 Route("/authorize", self._authorize),
                 Route("/token", self._token, methods=["POST"]),
                 Route("/keys", self._keys),
+                Route("/userinfo", self._userinfo),
             ]
         )
         self._server = Server(configured(app, "127.0.0.1", 0), self._started)
@@ -67,7 +69,12 @@ class OpenId:
 
     async def _discover(self, _: Request) -> Response:
         ends = {name: f"{self.issuer}/{path}" for name, path in ENDS.items()}
+        ends |= {"userinfo_endpoint": f"{self.issuer}/userinfo"}
         return JSONResponse({"issuer": self.issuer, **ends, **self.metadata})
+
+    async def _userinfo(self, request: Request) -> Response:
+        known = request.headers.get("authorization") == "Bearer at"
+        return JSONResponse({"sub": "u_1", **(self.further or {})} if known else {}, 200 if known else 401)
 
     async def _keys(self, _: Request) -> Response:
         return JSONResponse(KeySet([self.own]).as_dict(private=False))

@@ -15,6 +15,7 @@ from web_kit import TLS, Web, web
 
 from guard.web.settings import Provider, Settings
 
+pytestmark = pytest.mark.slow
 PUBLIC = "http://127.0.0.1:8710"  # what people type; the tests knock at the server's own port
 FAILED = "/sign-in?failed=oidc&next=%2Fapprovals"
 
@@ -34,7 +35,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Web, OpenId
 def honest(both: tuple[Web, OpenId]) -> None:
     """Each test begins with a provider that tells the truth."""
     fresh = OpenId(now=0)
-    for name in ("person", "lies", "header", "key"):
+    for name in ("person", "further", "lies", "header", "key"):
         setattr(both[1], name, getattr(fresh, name))
 
 
@@ -172,6 +173,22 @@ def test_groups_become_roles_by_the_operators_table(groups: Any, roles: list[str
     browser = both[0].browser()
     back(browser, there(browser))
     assert browser.get("/api/v1/me").json()["roles"] == roles
+
+
+@pytest.mark.parametrize(
+    ("further", "roles"),
+    [({"groups": ["finance"]}, ["boss"]), ({"sub": "u_2", "groups": ["finance"]}, None), ({"groups": ["x"], "iss": "y"}, [])],
+    ids=str,
+)
+def test_groups_that_are_told_beside_the_id_token(
+    further: dict[str, Any], roles: list[str] | None, both: tuple[Web, OpenId]
+) -> None:
+    """They count, where they are of the same person."""
+    both[1].lies, both[1].further = {"groups": None}, further
+    browser = both[0].browser()
+    back(browser, there(browser))
+    told = browser.get("/api/v1/me")
+    assert (told.json()["roles"] if told.status_code == 200 else None) == roles
 
 
 def test_a_provider_that_calls_itself_otherwise(tmp_path: Path) -> None:

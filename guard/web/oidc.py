@@ -30,6 +30,7 @@ MINUTES = 10
 _LEEWAY = 60  # seconds between two clocks
 _SECONDS = 10.0  # for one answer of the provider
 _KEEP, _PAUSE = 3_600.0, 10.0  # seconds that metadata and keys are kept, and at least between two tries
+_ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 _LONGEST = 32_768  # characters of an ID token
 
 
@@ -90,7 +91,8 @@ class Oidc:
         if "error" in query or not query.get("code"):
             raise SignInError("the provider signed nobody in")
         token = await self._exchanged(query["code"], begun.verifier)
-        return self._session(await self._claims(token, begun.nonce, now)), begun.onward
+        claims = await self._claims(token, begun.nonce, now)
+        return self._session({**await self._further(token, claims), **claims}), begun.onward
 
     # -- what the browser keeps ------------------------------------------------------------------------------------------
 
@@ -162,6 +164,17 @@ class Oidc:
         claims.validate(now=int(now), leeway=_LEEWAY)
         return dict(claims)
 
+    async def _further(self, token: Mapping[str, Any], claims: Mapping[str, Json]) -> Mapping[str, Json]:
+        """What some providers say of the person only when they are asked with the access token; nothing of it stands against the ID token."""
+        provider, endpoint = self._provider, (await self._metadata()).get("userinfo_endpoint")
+        wanted = {provider.principal, provider.groups, *filter(None, [provider.tenant_claim])}
+        if wanted <= claims.keys() or not isinstance(endpoint, str) or not isinstance(token.get("access_token"), str):
+            return {}
+        found = await self._fetched(endpoint, {"Authorization": f"Bearer {token['access_token']}"})
+        if found.get("sub") != claims.get("sub"):
+            raise SignInError("the provider speaks of two people")
+        return found
+
     async def _known_keys(self, *, again: bool) -> Any:
         from joserfc.jwk import KeySet  # noqa: PLC0415 - comes with authlib
 
@@ -180,16 +193,16 @@ class Oidc:
             if found.get("issuer") != issuer:
                 raise SignInError("the provider calls itself by another issuer")
             secure = urlsplit(issuer).scheme
-            for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+            for name in (*_ENDPOINTS, *({"userinfo_endpoint"} & found.keys())):
                 if not isinstance(found.get(name), str) or (secure == "https" and urlsplit(found[name]).scheme != "https"):
                     raise SignInError(f"the provider names no {name}")
             self._told, self._at["metadata"] = found, monotonic()
         return self._told
 
-    async def _fetched(self, url: str) -> Mapping[str, Any]:
+    async def _fetched(self, url: str, headers: Mapping[str, str] | None = None) -> Mapping[str, Any]:
         try:
             async with httpx.AsyncClient(timeout=_SECONDS, trust_env=False) as client:
-                answer = await client.get(url)
+                answer = await client.get(url, headers=headers)
                 answer.raise_for_status()
                 found = answer.json()
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
