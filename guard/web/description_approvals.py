@@ -8,15 +8,16 @@ from guard.core.values import JsonObject
 from guard.web.desk import STATUSES
 from guard.web.voting import DECISIONS, MOST_REVISION, MOST_TEXT, MOST_VOTES
 
-_TEXT: JsonObject = {"type": "string", "minLength": 1}
-_SOLID: JsonObject = {"type": "string", "minLength": 1, "maxLength": MOST_TEXT, "pattern": "\\S"}
-_MAYBE: JsonObject = {"type": ["string", "null"]}
-_TIME: JsonObject = {"type": ["string", "null"], "format": "date-time"}
+TEXT: JsonObject = {"type": "string", "minLength": 1}
+SOLID: JsonObject = {"type": "string", "minLength": 1, "maxLength": MOST_TEXT, "pattern": "\\S"}
+MAYBE: JsonObject = {"type": ["string", "null"]}
+TIME: JsonObject = {"type": ["string", "null"], "format": "date-time"}
 _FLAG: JsonObject = {"type": "boolean"}
-_TEXTS: JsonObject = {"type": "array", "items": {"type": "string"}}
+TEXTS: JsonObject = {"type": "array", "items": {"type": "string"}}
 
 
-def _object(properties: JsonObject, *, closed: bool = True, optional: tuple[str, ...] = ()) -> JsonObject:
+def shape(properties: JsonObject, *, closed: bool = True, optional: tuple[str, ...] = ()) -> JsonObject:
+    """An object of these properties, all needed but the optional ones."""
     needed = [name for name in properties if name not in optional]
     return {
         "type": "object",
@@ -26,14 +27,15 @@ def _object(properties: JsonObject, *, closed: bool = True, optional: tuple[str,
     }
 
 
-def _ref(name: str) -> JsonObject:
+def ref(name: str) -> JsonObject:
+    """One of the schemas below, by its name."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 _SEEN: JsonObject = {
     "revision": {"type": "integer", "minimum": 1, "maximum": MOST_REVISION},
-    "fingerprint": _TEXT,
-    "presented": {**_TEXT, "description": "The digest of the document that the person was shown."},
+    "fingerprint": TEXT,
+    "presented": {**TEXT, "description": "The digest of the document that the person was shown."},
 }
 _DECIDED: JsonObject = {
     **_SEEN,
@@ -47,41 +49,41 @@ _DECIDED: JsonObject = {
 }
 _HOW = ("reason", "note")
 _BODIES: dict[str, JsonObject] = {
-    "Ballot": _object(_DECIDED, optional=_HOW),
-    "Ballots": _object(
+    "Ballot": shape(_DECIDED, optional=_HOW),
+    "Ballots": shape(
         {
             "votes": {
                 "type": "array",
                 "minItems": 1,
                 "maxItems": MOST_VOTES,
-                "items": _object({"approval": _TEXT, **_DECIDED}, optional=_HOW),
+                "items": shape({"approval": TEXT, **_DECIDED}, optional=_HOW),
             }
         }
     ),
-    "Edit": _object(
+    "Edit": shape(
         {
             **_SEEN,
             "changes": {
                 "type": "object",
                 "minProperties": 1,
-                "propertyNames": _TEXT,
+                "propertyNames": TEXT,
                 "description": "JSON pointer into the arguments → the new value; only where the policy lets an approver edit.",
             },
-            "reason": _SOLID,
+            "reason": SOLID,
         }
     ),
-    "Why": _object({"reason": _SOLID}),
-    "Settled": _object({"happened": _FLAG, "reason": _SOLID}),
+    "Why": shape({"reason": SOLID}),
+    "Settled": shape({"happened": _FLAG, "reason": SOLID}),
 }
 _STATE: JsonObject = {
-    "id": _TEXT,
+    "id": TEXT,
     "status": {"enum": [*STATUSES]},
     "revision": {"type": "integer"},
-    "fingerprint": _TEXT,
-    "decided_by": _MAYBE,
-    "ended_by": _MAYBE,
-    "superseded_by": _MAYBE,
-    "decided_at": _TIME,
+    "fingerprint": TEXT,
+    "decided_by": MAYBE,
+    "ended_by": MAYBE,
+    "superseded_by": MAYBE,
+    "decided_at": TIME,
 }
 _YOU: JsonObject = dict.fromkeys(("asked", "voted", "may_decide", "may_edit", "may_cancel", "may_revoke"), _FLAG)
 _APPROVAL: JsonObject = {
@@ -91,65 +93,65 @@ _APPROVAL: JsonObject = {
         for name in ("tool", "kind", "effect", "requester", "tenant", "conversation", "branch", "call_id")
     },
     **{name: {"type": "integer"} for name in ("turn", "position", "need")},
-    **dict.fromkeys(("requested_at", "expires_at", "use_by", "escalated_at"), _TIME),
-    "by": _TEXTS,
+    **dict.fromkeys(("requested_at", "expires_at", "use_by", "escalated_at"), TIME),
+    "by": TEXTS,
     "by_self": _FLAG,
-    "why": _TEXTS,
-    "editable": _TEXTS,
+    "why": TEXTS,
+    "editable": TEXTS,
     "policy": {"type": "string"},
-    "reason": _MAYBE,
-    "supersedes": _MAYBE,
-    "edited_by": _MAYBE,
+    "reason": MAYBE,
+    "supersedes": MAYBE,
+    "edited_by": MAYBE,
     "votes": {"type": "array", "items": {"type": "object"}},
 }
 _ANSWERS: dict[str, JsonObject] = {
-    "Me": _object(
+    "Me": shape(
         {
             **{name: {"type": "string"} for name in ("principal", "tenant", "credential", "assurance")},
-            "roles": _TEXTS,
-            "scopes": _TEXTS,
-            "form_token": {**_MAYBE, "description": "What a script of a signed-in page sends as X-Form-Token."},
+            "roles": TEXTS,
+            "scopes": TEXTS,
+            "form_token": {**MAYBE, "description": "What a script of a signed-in page sends as X-Form-Token."},
         },
         closed=False,
     ),
-    "State": _object(_STATE, closed=False),
-    "Approval": _object(_APPROVAL, closed=False),
-    "Approvals": _object(
+    "State": shape(_STATE, closed=False),
+    "Approval": shape(_APPROVAL, closed=False),
+    "Approvals": shape(
         {
-            "approvals": {"type": "array", "items": {"allOf": [_ref("Approval"), _object({"you": _object(_YOU)}, closed=False)]}},
-            "next": {**_MAYBE, "description": "`after` of the next page; null on the last one."},
+            "approvals": {"type": "array", "items": {"allOf": [ref("Approval"), shape({"you": shape(_YOU)}, closed=False)]}},
+            "next": {**MAYBE, "description": "`after` of the next page; null on the last one."},
         },
         closed=False,
     ),
-    "Shown": _object(
+    "Shown": shape(
         {
-            "approval": _ref("Approval"),
+            "approval": ref("Approval"),
             "document": {
                 "type": "object",
                 "description": "Everything that an approver is shown: the call that will run, in full.",
             },
             **_SEEN,
             "needs": {"type": "integer", "description": "How many more people must say yes."},
-            "you": _object(_YOU),
+            "you": shape(_YOU),
         },
         closed=False,
     ),
-    "Results": _object(
+    "Results": shape(
         {
             "results": {
                 "type": "array",
-                "items": _object({"approval": _TEXT, "status": {"type": "integer"}}, closed=False),
+                "items": shape({"approval": TEXT, "status": {"type": "integer"}}, closed=False),
             }
         },
         closed=False,
     ),
-    "Unknown": _object({"id": _TEXT, "tool": {"type": "string"}, "arguments": {"type": "object"}}, closed=False),
-    "Unknowns": _object({"unknown": {"type": "array", "items": _ref("Unknown")}}, closed=False),
-    "Conflict": _object(
+    "Unknown": shape({"id": TEXT, "tool": {"type": "string"}, "arguments": {"type": "object"}}, closed=False),
+    "Unknowns": shape({"unknown": {"type": "array", "items": ref("Unknown")}}, closed=False),
+    "Conflict": shape(
         {
             "error": {"type": "string"},
             "code": {"type": "string"},
-            "now": {"anyOf": [_ref("State"), {"type": "null"}], "description": "How it stands: who decided, and when."},
+            "now": {"anyOf": [ref("State"), {"type": "null"}], "description": "How it stands: who decided, and when."},
         },
         closed=False,
         optional=("code", "now"),
@@ -185,7 +187,7 @@ _KEY: JsonObject = {
     "schema": {"type": "string", "pattern": "^[!-~]{1,200}$"},
     "description": "The same key and request again gets the same answer and is carried out once.",
 }
-_ID: JsonObject = {
+ID: JsonObject = {
     "name": "id",
     "in": "path",
     "required": True,
@@ -194,25 +196,27 @@ _ID: JsonObject = {
 
 
 def _responses(answer: JsonObject, problems: tuple[str, ...]) -> JsonObject:
-    wrong = {"application/json": {"schema": _ref("Conflict")}}
+    wrong = {"application/json": {"schema": ref("Conflict")}}
     return {
         "200": {"description": "The answer", "content": answer},
         **{status: {"description": _PROBLEMS[status], "content": wrong} for status in problems},
     }
 
 
-def _get(name: str, summary: str, answer: str, parameters: list[JsonObject] | None = None) -> JsonObject:
-    found = {"application/json": {"schema": _ref(answer)}}
+def reading(name: str, summary: str, answer: str, parameters: list[JsonObject] | None = None) -> JsonObject:
+    """A GET."""
+    found = {"application/json": {"schema": ref(answer)}}
     return {"operationId": name, "summary": summary, "parameters": parameters or [], "responses": _responses(found, _READ)}
 
 
-def _post(name: str, summary: str, body: str, answer: str, parameters: list[JsonObject] | None = None) -> JsonObject:
+def acting(name: str, summary: str, body: str, answer: str, parameters: list[JsonObject] | None = None) -> JsonObject:
+    """A POST."""
     return {
         "operationId": name,
         "summary": summary,
         "parameters": [*(parameters or []), _KEY],
-        "requestBody": {"required": True, "content": {"application/json": {"schema": _ref(body)}}},
-        "responses": _responses({"application/json": {"schema": _ref(answer)}}, tuple(_PROBLEMS)),
+        "requestBody": {"required": True, "content": {"application/json": {"schema": ref(body)}}},
+        "responses": _responses({"application/json": {"schema": ref(answer)}}, tuple(_PROBLEMS)),
     }
 
 
@@ -224,16 +228,18 @@ _LAST: JsonObject = {
     "schema": {"type": "string", "pattern": "^[!-~]*$"},
 }
 PATHS: dict[str, Any] = {
-    "/api/v1/me": {"get": _get("me", "Whose credential this is", "Me")},
-    "/api/v1/approvals": {"get": _get("approvals", "The approvals that this person may see, oldest first", "Approvals", _QUERY)},
-    "/api/v1/approvals/votes": {"post": _post("votes", "Several votes, each with its own result", "Ballots", "Results")},
-    "/api/v1/approvals/{id}": {"get": _get("approval", "One approval in full, with what a vote must carry", "Shown", [_ID])},
-    "/api/v1/approvals/{id}/votes": {"post": _post("vote", "A yes or no to exactly what was shown", "Ballot", "Shown", [_ID])},
-    "/api/v1/approvals/{id}/edits": {"post": _post("edit", "Other arguments: a new revision", "Edit", "Shown", [_ID])},
-    "/api/v1/approvals/{id}/cancel": {"post": _post("cancel", "Withdraw the question", "Why", "Shown", [_ID])},
-    "/api/v1/approvals/{id}/revoke": {"post": _post("revoke", "Take back a yes that was not used", "Why", "Shown", [_ID])},
-    "/api/v1/unknown": {"get": _get("unknown", "Calls that were started and have no outcome", "Unknowns")},
-    "/api/v1/unknown/{id}/resolve": {"post": _post("resolve", "Say what became of such a call", "Settled", "Unknown", [_ID])},
+    "/api/v1/me": {"get": reading("me", "Whose credential this is", "Me")},
+    "/api/v1/approvals": {
+        "get": reading("approvals", "The approvals that this person may see, oldest first", "Approvals", _QUERY)
+    },
+    "/api/v1/approvals/votes": {"post": acting("votes", "Several votes, each with its own result", "Ballots", "Results")},
+    "/api/v1/approvals/{id}": {"get": reading("approval", "One approval in full, with what a vote must carry", "Shown", [ID])},
+    "/api/v1/approvals/{id}/votes": {"post": acting("vote", "A yes or no to exactly what was shown", "Ballot", "Shown", [ID])},
+    "/api/v1/approvals/{id}/edits": {"post": acting("edit", "Other arguments: a new revision", "Edit", "Shown", [ID])},
+    "/api/v1/approvals/{id}/cancel": {"post": acting("cancel", "Withdraw the question", "Why", "Shown", [ID])},
+    "/api/v1/approvals/{id}/revoke": {"post": acting("revoke", "Take back a yes that was not used", "Why", "Shown", [ID])},
+    "/api/v1/unknown": {"get": reading("unknown", "Calls that were started and have no outcome", "Unknowns")},
+    "/api/v1/unknown/{id}/resolve": {"post": acting("resolve", "Say what became of such a call", "Settled", "Unknown", [ID])},
     "/api/v1/events": {
         "get": {
             "operationId": "events",
