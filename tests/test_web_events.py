@@ -116,3 +116,14 @@ def test_the_stream_ends_with_the_credential(running: Web) -> None:
     running.tokens.remove("gone")
     with pytest.raises((EOFError, httpx.RemoteProtocolError)):
         stream.next()
+
+
+def test_a_stream_does_not_keep_the_server_from_stopping(running: Web, caplog: pytest.LogCaptureFixture) -> None:
+    """It ends by itself when the server is told to stop; nothing has to be cancelled."""
+    stream = Stream(running.client(running.token("listener")))
+    assert stream.next() is not None
+    running.server.should_exit = True
+    with pytest.raises(EOFError):
+        stream.next()
+    running._thread.join(30)
+    assert [record for record in caplog.records if record.name.startswith("uvicorn")] == []

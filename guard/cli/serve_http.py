@@ -12,12 +12,16 @@ import os
 import sys
 import time
 import warnings
+from typing import TYPE_CHECKING
 
 from guard.cli.places import DEFAULT_STORE, RESTORED, UsageError, add_layers, existing_folder, policy_folder
 from guard.cli.show import spell
 from guard.compose import AsyncGuard
 from guard.errors import GuardError
 from guard.web.tokens import Tokens
+
+if TYPE_CHECKING:
+    from guard.web.settings import Settings
 
 TOKENS = "guard-tokens.json"
 EXAMPLES = """examples:
@@ -83,9 +87,11 @@ async def _serve(arguments: argparse.Namespace) -> None:
         if arguments.host not in _LOCAL:
             print("guard: what is sent is readable on the way; put TLS in front of it", file=sys.stderr)
         app = application(guard, remote, Tokens(arguments.tokens), clock=time.time, settings=settings)
-        await listen(app, arguments.host, arguments.port, _said)
+        await listen(app, arguments.host, arguments.port, lambda address: _said(address, settings))
         await remote.close()
 
 
-def _said(address: str) -> None:
+def _said(address: str, settings: Settings | None) -> None:
     print(f"guard: listening on {address}", file=sys.stderr, flush=True)
+    public = settings.public_url if settings else ""
+    print(f"guard: people sign in at {public or address.removesuffix('/api/v1')}/sign-in", file=sys.stderr, flush=True)

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from guard.runner import Approvals
 from guard.runner.doubts import Doubts
@@ -39,9 +39,24 @@ PAGES: tuple[Callable[[], list[BaseRoute]], ...] = ()
 """What gives the routes of the pages; `site(request)` and `people.who_may(request, scope)` are all that they need."""
 
 
+class Application:
+    """What the server serves; `close` ends what has no end of its own."""
+
+    def __init__(self, app: ASGIApp, feed: Feed) -> None:
+        self._app, self._feed = app, feed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        await self._app(scope, receive, send)
+
+    async def close(self) -> None:
+        """End the streams of events, so that a stop need not wait for them."""
+        await self._feed.close()
+
+
 def application(
     guard: AsyncGuard, remote: Remote, tokens: Tokens, *, clock: Callable[[], float], settings: Settings | None = None
-) -> ASGIApp:
+) -> Application:
     """The application to serve. `clock` gives seconds since the epoch."""
     known = settings or Settings()
     people = People(tokens=tokens, settings=known, clock=clock, known=lambda: guard.policy.people, secret=guard.store.secret)
@@ -50,6 +65,7 @@ def application(
     app = Starlette(routes=routes, exception_handlers={RequestError: _refused, HTTPException: _refused})
     app.router.redirect_slashes = False  # it would send people to whatever host they say they asked
     approvals = Approvals(guard)
+    feed = Feed(approvals)
     app.state.site = Site(
         guard=guard,
         people=people,
@@ -58,10 +74,10 @@ def application(
         approvals=approvals,
         doubts=Doubts(guard),
         repeats=Repeats(),
-        feed=Feed(approvals),
+        feed=feed,
         oidc=_oidc(known, guard.store.secret),
     )
-    return Headers(Gate(app), https=known.https)
+    return Application(Headers(Gate(app), https=known.https), feed)
 
 
 def _oidc(settings: Settings, secret: bytes) -> Oidc | None:

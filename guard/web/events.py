@@ -69,6 +69,13 @@ class Feed:
         self._watched: dict[str, _Watched] = {}
         self._news = asyncio.Condition()
         self._job: asyncio.Task[None] | None = None
+        self.closed = False
+
+    async def close(self) -> None:
+        """End every stream: the server is about to stop."""
+        self.closed = True
+        async with self._news:
+            self._news.notify_all()
 
     @contextlib.asynccontextmanager
     async def listening(self, tenant: str) -> AsyncIterator[None]:
@@ -110,11 +117,11 @@ class Feed:
         """What came after a number, waited for so long; and the number of the last."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds), self._news:
-                await self._news.wait_for(lambda: self._number > number)
+                await self._news.wait_for(lambda: self.closed or self._number > number)
         return self._number, [change for change in self._kept if change.number > number]
 
     async def _watch(self) -> None:
-        while self._watched:
+        while self._watched and not self.closed:
             await asyncio.sleep(LOOK_SECONDS)
             for tenant, watched in [*self._watched.items()]:
                 if not watched.listeners and monotonic() - watched.left > _LINGER:
@@ -164,7 +171,7 @@ async def _stream(asked: Asked, last: str | None) -> AsyncIterator[bytes]:
                 kind = "ready" if last is None else "reset"
                 number = feed.number
                 yield _event(feed.name(number), kind, "{}")
-            while await _still(asked):
+            while not feed.closed and await _still(asked):
                 number, found = await feed.after(number, BEAT_SECONDS)
                 for change in found:
                     if await asyncio.to_thread(_sees, asked, change.approval):

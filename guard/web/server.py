@@ -51,6 +51,13 @@ class Server(uvicorn.Server):
             host, port = one.getsockname()[:2]
             self._said(f"http://{f'[{host}]' if ':' in host else host}:{port}/api/v1")
 
+    async def shutdown(self, sockets: list[Any] | None = None) -> None:
+        """See uvicorn; what has no end of its own is ended first."""
+        close = getattr(self.config.app, "close", None)
+        if close is not None:
+            await close()
+        await super().shutdown(sockets)
+
 
 class _Hasty(H11Protocol):
     """A connection that does not wait for ever for the head of a request."""
