@@ -10,6 +10,7 @@ import json
 import logging
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +29,7 @@ from guard.core.model import Image
 from guard.integrations.mcp.desk import Desk
 from guard.integrations.mcp.lines import start
 from guard.integrations.mcp.relay import Relay
-from guard.web.api import Api
+from guard.web.app import application
 from guard.web.remote import Remote
 from guard.web.tokens import Tokens
 
@@ -131,7 +132,7 @@ def sidecar(folder: Path) -> Iterator[Guard]:
         mine = {name: replace(tool, run=away[name].run, is_async=True) for name, tool in guard.hands.tools.items()}
         unlisted = {name: away[name] for name in TOOLS if name not in mine}
         with _load(AsyncGuard, folder, {**mine, **unlisted}) as there:
-            app = Api(there, remote, Tokens(folder / "tokens.json")).app()
+            app = application(there, remote, Tokens(folder / "tokens.json"), clock=time.time)
             server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", lifespan="off", timeout_graceful_shutdown=1))
             server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
             job = asyncio.ensure_future(server._serve())
