@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from starlette.responses import Response, StreamingResponse
 
@@ -22,12 +21,10 @@ from guard.core.values import encode
 from guard.errors import GuardError
 from guard.runner.approvals import Approvals
 from guard.web import shapes
+from guard.web.asking import Asked, desk
 from guard.web.bodies import RequestError
 from guard.web.people import whose
 from guard.web.site import site
-
-if TYPE_CHECKING:
-    from guard.web.asking import Asked
 
 LOOK_SECONDS = 1.0
 """Between two looks at the store."""
@@ -183,9 +180,7 @@ async def _stream(asked: Asked, last: str | None) -> AsyncIterator[bytes]:
 
 
 def _sees(asked: Asked, approval: Approval) -> bool:
-    me = asked.person.session
-    own = (approval.requester, approval.tenant) == (me.principal, me.tenant)
-    return approval.tenant == me.tenant and (own or site(asked.request).approvals.entitled(approval, me))
+    return approval.tenant == asked.person.session.tenant and desk(asked).sees(approval)
 
 
 async def _still(asked: Asked) -> bool:
