@@ -1,4 +1,4 @@
-"""One behaviour elsewhere: over the sidecar's HTTP and through the MCP proxy each scenario is what it is on a wire, and README's table says so."""
+"""One behaviour elsewhere: over the sidecar's HTTP and through the MCP proxy each scenario is what it is on a wire."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from conformance import Seen, loaded, play, way_of
 from conformance_scenarios import SCENARIOS
-from conformance_table import OTHERS, brings, table, written
+from conformance_table import OTHERS, brings
 from remote_ways import Proxy, Sidecar
 
 from guard import Guard
@@ -36,11 +36,3 @@ def test_the_same_elsewhere(remote: tuple[str, Guard], first: dict[str, list[See
     if brings(kind, name, scenario):
         tenant = f"{kind.__name__} {scenario}".replace(":", "")
         assert play(kind(guard, name, "answer", tenant), SCENARIOS[scenario]) == first[scenario]
-
-
-@pytest.mark.slow
-def test_the_table_of_the_readme_is_that_of_a_run() -> None:
-    """Every way is played; the table says where a scenario is the same, and what a way cannot bring."""
-    made = table()
-    assert made == written(), "run python tests/conformance_table.py --write"
-    assert "OTHER" not in made
