@@ -89,7 +89,7 @@ tools:
     repeat: allow
     effect: {probe: {dedupes: true}}
     lease: 2m
-    approve: [{when: {amount: {maximum: 50}}, by: self, expires: 1h, show: [id], assurance: client}, {by: [boss]}]
+    approve: [{when: {amount: {maximum: 50}}, by: self, expires: 1h, show: [id], assurance: client}, {by: [boss], need: 2, use_within: 15m, edit: [note], secret: [acct], effect: "Pay {amount}", escalate: {after: 12h, to: [chief]}, on_message: cancel}]
 limits:
   turn: {calls: 16, whole: true, result_bytes: 400000, result_tokens: 50000}
   run: {steps: 8, calls: 20, seconds: 120, tokens: 1000, cost: 0.5, equal: 3}
@@ -129,7 +129,7 @@ EDITS: dict[str, tuple[str, str]] = {
     "tool.refuse": ("minimum: 900", "minimum: 800"),
     "tool.limits": ("limits: {equal: 3}", "limits: {equal: 4}"),
     "tool.ceilings": ("    ceilings: {arguments_bytes: 20000, arguments_depth: 9, arguments_items: 99}\n", ""),
-    "tool.approve": ("{by: [boss]}]", "{by: [chief]}]"),
+    "tool.approve": ("{by: [boss], need", "{by: [chief], need"),
     "tool.result": ("    result: {keep: [id, acct, total, tier], empty: none, max_bytes: 2000}\n", ""),
     "tool.http": ('    http: {method: POST, url: "https://t.example.com/v1", body: {t: "{title}"}}\n', ""),
     "http.method": ("method: POST", "method: PUT"),
@@ -168,6 +168,15 @@ EDITS: dict[str, tuple[str, str]] = {
     "turn.result_tokens": ("result_tokens: 50000}", "result_tokens: 50001}"),
     "conversation.result_bytes": ("result_bytes: 4000000", "result_bytes: 4000001"),
     "conversation.result_tokens": ("result_tokens: 500000}", "result_tokens: 500001}"),
+    "approval.need": ("need: 2", "need: 3"),
+    "approval.use_within": ("use_within: 15m", "use_within: 16m"),
+    "approval.edit": ("edit: [note]", "edit: [note, most]"),
+    "approval.secret": ("secret: [acct], ", ""),
+    "approval.effect": ('effect: "Pay {amount}"', 'effect: "Pay out {amount}"'),
+    "approval.escalate": (", escalate: {after: 12h, to: [chief]}", ""),
+    "escalate.after": ("after: 12h", "after: 11h"),
+    "escalate.to": ("to: [chief]", "to: [chief, b]"),
+    "approval.on_message": (", on_message: cancel", ""),
     "approval.assurance": (", assurance: client", ""),
     "file.redact": ("words: [badge]", "words: [badges]"),
     "redact.region": ("region: [GB]", "region: [FR]"),

@@ -7,6 +7,7 @@ out: it can only refuse alike. Comes after regions; used by tool_changes. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from guard.core.rules import ApprovalRule, ArgumentRule
 from guard.review.changes import Direction, Fact, demands, matched, most, permits, words
@@ -79,7 +80,7 @@ def approval_facts(old: Sequence[ApprovalRule], new: Sequence[ApprovalRule], fit
 
 
 def _identity(rule: ApprovalRule) -> object:
-    return rule.by, rule.self_, same(rule.when), rule.expires, rule.show, rule.assurance
+    return replace(rule, when=None), same(rule.when)
 
 
 def _alternatives(rules: Sequence[ApprovalRule]) -> str:
@@ -118,6 +119,7 @@ def _compared(old: ApprovalRule | None, new: ApprovalRule | None) -> Iterator[Fa
     if expiry is not None:
         yield Fact(expiry, "approve.expires", f"{old.expires:g}s", f"{new.expires:g}s")
     yield from _clicked(old, new)
+    yield from _voted(old, new)
     if old.show != new.show:
         yield _shown(old, new)
 
@@ -127,6 +129,39 @@ def _clicked(old: ApprovalRule, new: ApprovalRule) -> Iterator[Fact]:
     if old.assurance != new.assurance:
         wider = Direction.WIDENS if new.assurance == "client" else Direction.NARROWS
         yield Fact(wider, "approve.assurance", old.assurance, new.assurance)
+
+
+def _voted(old: ApprovalRule, new: ApprovalRule) -> Iterator[Fact]:
+    """How many must say yes, until when it must be used, what they may change, and who else may decide later."""
+    if old.need != new.need:
+        wider = Direction.WIDENS if new.need < old.need else Direction.NARROWS
+        yield Fact(wider, "approve.need", str(old.need), str(new.need))
+    if old.use_within != new.use_within:
+        within = most(old.use_within, new.use_within) or Direction.CHANGES
+        yield Fact(within, "approve.use_within", _seconds(old.use_within), _seconds(new.use_within))
+    for what, before, after in (("edit", old.edit, new.edit), ("escalate", _later(old), _later(new))):
+        if before != after:
+            left, right = list(map(str, before)), list(map(str, after))
+            yield Fact(permits(set(left), set(right)) or Direction.CHANGES, f"approve.{what}", words(left), words(right))
+    if old.on_message != new.on_message:
+        wider = Direction.WIDENS if new.on_message == "keep" else Direction.NARROWS
+        yield Fact(wider, "approve.on_message", old.on_message, new.on_message)
+    if old.secret != new.secret:
+        yield Fact(Direction.CHANGES, "approve.secret", words(list(map(str, old.secret))), words(list(map(str, new.secret))))
+    if old.effect != new.effect:
+        yield Fact(Direction.CHANGES, "approve.effect", _line(old), _line(new))
+
+
+def _line(rule: ApprovalRule) -> str:
+    return "".join(part if isinstance(part, str) else f"{{{part}}}" for part in rule.effect) or "-"
+
+
+def _later(rule: ApprovalRule) -> tuple[str, ...]:
+    return tuple(f"{role} after {rule.escalate_after:g}s" for role in rule.escalate_to)
+
+
+def _seconds(value: float | None) -> str:
+    return "until it expires" if value is None else f"{value:g}s"
 
 
 def _shown(old: ApprovalRule, new: ApprovalRule) -> Fact:

@@ -18,7 +18,7 @@ from guard.policy.layers.both import Both, listed, mapping, seconds, words
 from guard.policy.rule_files import ROLE
 from guard.policy.source import Item
 
-COMPARED = frozenset({"by", "when", "expires", "show"})
+COMPARED = frozenset({"by", "when", "expires", "show", "need", "use_within", "edit", "on_message"})
 _MOST = 10  # alternatives whose cases are gone through one by one
 _SAME = "name only roles that stand there, or the same alternatives under the same when"
 
@@ -124,6 +124,7 @@ def _tightened(both: Both, one: _Asked, among: Sequence[_Asked]) -> Item:
     if one.who and asking:
         _shorten(both, asking, fields)
         _show(both, asking, fields)
+        _vote(both, [other.item for other in asking], fields)
     return mapping(one.item, fields) if fields else one.item
 
 
@@ -163,3 +164,45 @@ def _show(both: Both, asking: Sequence[_Asked], fields: dict[str, Item]) -> None
         if shown is None or not set(words(shown)) <= set(words(own)):
             what = "everything" if shown is None else ", ".join(words(shown))
             both.loosens(f"the approver is shown {what}", "leave show out", wide=shown or other.item, narrow=own)
+
+
+def _vote(both: Both, asking: Sequence[Item], fields: dict[str, Item]) -> None:
+    """No fewer people than before must say yes, no later may it be used, and nothing more be changed; withdrawn it stays."""
+    for wide in asking:
+        _need(both, wide, fields)
+        _within(both, wide, fields)
+        own, theirs = fields.get("edit"), wide.fields.get("edit")
+        if own is not None and not set(words(own)) <= set(words(theirs)):
+            what = ", ".join(words(theirs)) or "nothing"
+            both.loosens(
+                f"an approver may change {what}", "leave edit out, or name some of these", wide=theirs or wide, narrow=own
+            )
+        kept, before = fields.get("on_message"), wide.fields.get("on_message")
+        if before is not None and before.value == "cancel" and (kept is None or kept.value != "cancel"):
+            if kept is not None:
+                both.loosens("the question is withdrawn when the user goes on", "leave it out", wide=before, narrow=kept)
+            fields["on_message"] = before
+
+
+def _need(both: Both, wide: Item, fields: dict[str, Item]) -> None:
+    own, theirs = fields.get("need"), wide.fields.get("need")
+    if theirs is None or not isinstance(theirs.value, int):
+        return
+    if own is None:
+        fields["need"] = theirs
+    elif isinstance(own.value, int) and own.value < theirs.value:
+        both.loosens(f"{theirs.value} people must say yes", "write no less", wide=theirs, narrow=own)
+
+
+def _within(both: Both, wide: Item, fields: dict[str, Item]) -> None:
+    """A yes is used no later than it was: within the wider layer's time, or within its question's where it has none."""
+    own, theirs = fields.get("use_within"), wide.fields.get("use_within")
+    if own is None and theirs is not None:
+        fields["use_within"] = theirs
+    if own is None:
+        return
+    asked, lasts = seconds(wide.fields.get("expires")) or ApprovalRule().expires, seconds(fields.get("expires"))
+    most = seconds(theirs) if theirs is not None else asked - (lasts or asked)
+    if most is not None and (seconds(own) or 0.0) > most:
+        when = f"within {language.spelled(most)}" if theirs is not None else "until expires is over"
+        both.loosens(f"it is used {when}", "write no more, or leave use_within out", wide=theirs or wide, narrow=own)
