@@ -55,6 +55,7 @@ HELPERS = (
     "hiding",
     "sealing",
     "putback",
+    "edited",
     "unseen",
     "untrusted",
     "budget",
@@ -103,7 +104,7 @@ def _core() -> dict[str, tuple[str, ...]]:
         rules[f"core.{name}"] = ("errors", *BOUNDARY)
     rules["core.endings"] += ("core.redact",)  # what an executed call means includes what may be shown of it
     rules["core.quotas"] += ("core.limit",)  # the room's work on a whole turn
-    rules["core.approve"] += ("core.pointers", "core.presented", "core.rights")
+    rules["core.approve"] += ("core.pointers", "core.presented", "core.edited", "core.rights")
     rules["core.redact"] += ("core.cutting", "core.hiding")
     rules["core.bind"] += ("core.putback",)
     rules["core.ground"] += ("core.sources",)
@@ -115,6 +116,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "errors": (),
     **_core(),
     "core.pipeline": ("errors", "core"),
+    "core.revising": ("errors", "core"),  # a changed call walks the pipeline's rooms up to the question
     "policy": (*BOUNDARY, "core.handles", "errors", "policy"),  # handles: how types of them are spelled
     "tools": (*BOUNDARY, "errors", "tools"),
     "redactors": (*BOUNDARY, "errors", "redactors"),
@@ -247,7 +249,13 @@ def test_only_the_walk_yields_in_the_core() -> None:
         for name, path in MODULES.items()
         if within(name, "guard.core") and any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(tree(path)))
     }
-    assert found == {"guard.core.pipeline", "guard.core.taking", "guard.core.looking", "guard.core.commands"}
+    assert found == {
+        "guard.core.pipeline",
+        "guard.core.taking",
+        "guard.core.looking",
+        "guard.core.commands",
+        "guard.core.revising",
+    }
 
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:

@@ -14,6 +14,7 @@ from reports import BOSS, BOTH, Desk, codes, outcome, start, states
 from guard import ApprovalError, Session
 from guard.core.ports import AskApproval
 
+OWNER = Session(principal="o1", roles=("owner",))
 TRANSFER = """
     tools:
       transfer: {kind: action, allow: [staff], approve: {by: [boss]}}
@@ -25,7 +26,7 @@ def transfer(amount: int, to: str = "A") -> dict[str, int]:
 
 
 @BOTH
-def test_nobody_can_edit_a_call_br_062(tmp_path: Path, wire: str) -> None:
+def test_no_edit_reaches_another_tool_br_062(tmp_path: Path, wire: str) -> None:
     """A person says yes or no to the call as it stands; another tool under the same id is another call with its own approval."""
     policy = """
         tools:
@@ -41,7 +42,9 @@ def test_nobody_can_edit_a_call_br_062(tmp_path: Path, wire: str) -> None:
     desk.settle()
     assert desk.ran == [("look", {"row": 1})]
     assert [approval.tool for approval in desk.pending()] == ["drop_table"]
-    assert not [name for name in dir(desk.guard.approvals) if "edit" in name or "change" in name]
+    with pytest.raises(ApprovalError, match="may not be changed") as raised:  # nobody may, unless the policy names what
+        desk.guard.approvals.edit(desk.pending()[0].id, editor=OWNER, changes={"/name": "u"}, reason="no")
+    assert raised.value.code == "not_editable"
     desk.closed()
 
 

@@ -6,6 +6,9 @@ call and with today's rule again. Comes after limit and before claim, which spen
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from guard.core.edited import changed
 from guard.core.model import Allow, Approval, AuthorizedCall, CallKey, Hold, Refusal, ValidCall
 from guard.core.paths import Path
 from guard.core.pointers import pointer, spots, within
@@ -13,15 +16,29 @@ from guard.core.presented import mask
 from guard.core.reasons import Reason
 from guard.core.rights import Rights
 from guard.core.rules import ApprovalRule
-from guard.core.values import JsonObject, canonical, digest, encode
+from guard.core.values import Json, JsonObject, canonical, digest, encode
 
 
-def proposal(call: AuthorizedCall, rule: ApprovalRule, key: CallKey, policy: str, now: float) -> Approval:
-    """The question that a person would be asked about this call; the store finds an equal one or opens it.
+def proposal(
+    call: AuthorizedCall, rule: ApprovalRule, key: CallKey, policy: str, now: float, edits: Mapping[str, Json] | None = None
+) -> Approval:
+    """The question that a person would be asked about this call; the store finds an equal one or opens it."""
+    return question(call.valid, call.grounded.origins, rule, key, policy, now, edits or {})
+
+
+def question(
+    valid: ValidCall,
+    origins: Mapping[str, str],
+    rule: ApprovalRule,
+    key: CallKey,
+    policy: str,
+    now: float,
+    edits: Mapping[str, Json],
+) -> Approval:
+    """The question about a call with these final arguments, of which a person changed what stands at `edits`.
 
     The id is derived from place and fingerprint, so that asking twice about the same call is asking once.
     """
-    valid = call.valid
     ref = key.ref
     place = digest("guard-approval-v1", ref.tenant, ref.conversation, ref.branch, str(key.turn), str(key.position), key.key)
     return Approval(
@@ -32,7 +49,7 @@ def proposal(call: AuthorizedCall, rule: ApprovalRule, key: CallKey, policy: str
         definition=valid.tool.definition,
         kind=valid.tool.kind,
         arguments=valid.arguments,
-        origins=dict(call.grounded.origins),
+        origins=_origins(origins, edits),
         show=tuple(str(path) for path in rule.show),
         editable=spots(rule.edit, valid.arguments),
         secret=(secret := spots(rule.secret, valid.arguments)),
@@ -56,6 +73,11 @@ def proposal(call: AuthorizedCall, rule: ApprovalRule, key: CallKey, policy: str
         requested_at=now,
         expires_at=now + rule.expires,
     )
+
+
+def _origins(origins: Mapping[str, str], edits: Mapping[str, Json]) -> dict[str, str]:
+    by_hand = changed(edits)
+    return {name: "edit" if name in by_hand and origin != "session" else origin for name, origin in origins.items()}
 
 
 def _effect(rule: ApprovalRule, arguments: JsonObject, secret: tuple[str, ...]) -> str:
@@ -84,7 +106,12 @@ def flooded() -> Refusal:
     )
 
 
-_OVER = {"expired": (Reason.APPROVAL_EXPIRED, ""), "cancelled": (Reason.APPROVAL_REJECTED, "The question was withdrawn.")}
+_OVER = {
+    "expired": (Reason.APPROVAL_EXPIRED, ""),
+    "cancelled": (Reason.APPROVAL_REJECTED, "The question was withdrawn."),
+    "revoked": (Reason.APPROVAL_REJECTED, "A reviewer approved it and took that back."),
+    "superseded": (Reason.APPROVAL_INVALID, "Conditions have changed since it was asked."),
+}
 
 
 def approve(
@@ -107,13 +134,20 @@ def approve(
         if not _suffices(approval, rule, rights):
             return Refusal(reason=Reason.APPROVAL_INVALID, note="today's policy asks for another approver")
         return Allow(call=call, approval=approval)
+    return _ended(approval)
+
+
+def _ended(approval: Approval) -> Refusal:
+    """What an approval that ended means for its call."""
     if approval.status == "rejected":
         detail = f"Reason given: {approval.reason}" if approval.reason else ""
         return Refusal(reason=Reason.APPROVAL_REJECTED, detail=detail, extra={"approval": approval.id})
-    if approval.status in _OVER:
-        reason, detail = _OVER[approval.status]
-        return Refusal(reason=reason, detail=detail, extra={"approval": approval.id})
-    return Refusal(reason=Reason.APPROVAL_INVALID, note=f"status {approval.status}")
+    if approval.status not in _OVER:
+        return Refusal(reason=Reason.APPROVAL_INVALID, note=f"status {approval.status}")
+    reason, detail = _OVER[approval.status]
+    if approval.status == "expired" and approval.use_by is not None:
+        detail = "It was approved and not used in time."
+    return Refusal(reason=reason, detail=detail, extra={"approval": approval.id})
 
 
 def _other(approval: Approval, valid: ValidCall) -> str:

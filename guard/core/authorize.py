@@ -44,7 +44,7 @@ def authorize(grounded: GroundedCall, session: Session, authorizer: Authorizer, 
         return Refusal(reason=Reason.RULE_REFUSED, detail=enforced.say or _concerns(enforced), rules=(enforced.id,))
     shadowed = tuple(said for rule in tool.rules if rule.shadow and (said := _shadowed(rule, scopes)))
     shadowed += _would_deny(authorizer, session, tool, scope)
-    approval = max((_asks(tool, one) for one in scopes), key=lambda rule: 0 if rule is None else rule.strictness)
+    approval = max((asks(tool, one) for one in scopes), key=lambda rule: 0 if rule is None else rule.strictness)
     return AuthorizedCall(grounded=grounded, rules=verdict.rules, approval=approval, shadowed=grounded.shadowed + shadowed)
 
 
@@ -114,8 +114,8 @@ def _would_deny(authorizer: Authorizer, session: Session, tool: Tool, scope: Map
         return ("denials on trial (error)",)
 
 
-def _asks(tool: Tool, scope: Mapping[str, Json]) -> ApprovalRule | None:
-    """The first alternative that surely applies, or the strictest of those before it that may apply."""
+def asks(tool: Tool, scope: Mapping[str, Json]) -> ApprovalRule | None:
+    """Whom to ask: the first alternative that surely applies, or the strictest of those before it that may apply."""
     candidates: list[ApprovalRule] = []
     for rule in tool.approval:
         if rule.when is None or rule.when.surely(scope):

@@ -6,7 +6,7 @@ failing store leaves every call with a definite state. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar, cast
 
@@ -180,6 +180,17 @@ class Board:
         row = self.items[index].row
         return self.opened.run if self.opened else row.run if row else 0
 
+    def edits(self, index: int) -> Mapping[str, Json]:
+        """What a person changed of what was proposed, by JSON Pointer."""
+        row = self.items[index].row
+        return {} if row is None else row.edits
+
+    def waited(self, index: int, fingerprint: str) -> str:
+        """The approval that the call waits for as another one than it is now; nothing where there is none."""
+        row = self.items[index].row
+        other = row is not None and row.key == self.keys[index] and row.status == "held" and row.fingerprint != fingerprint
+        return (row.approval or "") if row is not None and other else ""
+
     def redactor(self, index: int) -> Redactor:
         """What hides everything that is told of a call, the values among its arguments that stand behind handles included."""
         last = self.last[index]
@@ -275,6 +286,7 @@ def row_of(
         settled=told and status != "held",
         at=board.context.now,
         effect=valid.tool.effect if valid and valid.tool.acts else "",
+        edits=board.edits(index),
     )
 
 

@@ -85,6 +85,7 @@ class CallRow:
     lease: float | None = None  # until when whoever took the action is believed to be at it, by the store's clock
     idem: str = ""  # the guard's own key for the act, the same at every attempt
     executor: str = ""  # which process took the action
+    edits: Mapping[str, Json] = field(default_factory=dict)  # what a person changed of what was proposed, by JSON Pointer
 
     @property
     def again(self) -> bool:
@@ -235,7 +236,8 @@ class AskApproval(Command[Approval | None]):
     """Find the approval of this fingerprint in this conversation, or open `proposal` with its event. Expiry is judged now.
 
     Where it is not to be opened yet (`opens`), the proposal itself is the answer, and a `Record` opens it together with the decision.
-    None, and nothing is opened, where so many questions (`most`) of this person wait for a decision in this tenant already.
+    None, and nothing is opened, where so many questions (`most`) of this person wait for a decision in this tenant already. With the proposal
+    the question `instead` ends, which the same call waited for when it was another one (its tool or its session has changed since).
     """
 
     proposal: Approval
@@ -243,6 +245,7 @@ class AskApproval(Command[Approval | None]):
     run: int  # a rejected approval counts until the user has spoken again
     most: int | None = None
     opens: bool = True
+    instead: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

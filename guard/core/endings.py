@@ -12,6 +12,7 @@ from guard.core import answer, audit
 from guard.core.board import Board, Context, at, followers, row_of
 from guard.core.budget import fit, fit_all, left
 from guard.core.cutting import shortened
+from guard.core.edited import told
 from guard.core.hiding import echoing
 from guard.core.model import Allow, CallKey, Content, Outcome, Refusal, ValidCall
 from guard.core.ports import CallRow, Event, Executed, Redactor, Vaulted
@@ -59,6 +60,7 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
         board.idle += [f"{valid.tool.name}: {rule if rule == SHUT else f'result.{rule} matched nothing'}" for rule in idle]
     except Exception as error:  # noqa: BLE001 - what cannot be made safe is withheld, whatever went wrong
         outcome, labels = _withheld(valid, key, ran), ("withheld", type(error).__name__)
+    outcome = _edited(board, index, allow, outcome)
     value = copy(ran.value) if outcome.status == "done" else None  # a tool may go on changing what it returned
     own = row_of(board, index, outcome, outcome.status, key, value)
     events: tuple[Event, ...] = (audit.ended(key, item.call, outcome, redactor, ran, labels),)
@@ -68,6 +70,17 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
     outcome = at(outcome, item.key)  # it stands in the place of an earlier one: its own place has an outcome on record, too
     events += (audit.delivered(item.key, item.call, outcome, redactor),)
     return Ended(outcome=outcome, rows=(own, row_of(board, index, outcome, "alias")), events=events, handles=handles)
+
+
+def _edited(board: Board, index: int, allow: Allow, outcome: Outcome) -> Outcome:
+    """The outcome of a call that a person changed says with which arguments it ran."""
+    if not board.edits(index):
+        return outcome
+    secret = () if allow.approval is None else allow.approval.secret
+    try:
+        return replace(outcome, content=told(outcome, allow.call.valid, secret, board.redactor(index)))
+    except Exception:  # noqa: BLE001 - it has run: that its arguments cannot be shown changes nothing
+        return outcome
 
 
 def _misfits(rule: ResultRule, ran: Executed) -> bool:
@@ -116,8 +129,8 @@ def _outcome(
 def _misfit(valid: ValidCall, allow: Allow, ran: Executed, key: CallKey) -> tuple[Outcome, tuple[str, ...], tuple[str, ...]]:
     """A tool ran and returned what is no result of it; where a probe found that it took effect, that is certain all the same."""
     spent = allow.approval.id if allow.approval else None
-    told = answer.withheld(valid, key, approval=spent) if ran.probed else answer.unreadable(valid, key, spent)
-    return told, (MISFIT,), ()
+    said = answer.withheld(valid, key, approval=spent) if ran.probed else answer.unreadable(valid, key, spent)
+    return said, (MISFIT,), ()
 
 
 def stamp(context: Context, tool: Tool) -> str:
@@ -209,9 +222,9 @@ def _finished(
     content, rule = shown.content, valid.tool.result
     own = isinstance(ran.value, dict) and ran.value.get("ok") is False and rule.keep is None and not valid.tool.untrusted
     if ran.failed and not own:
-        told = content if isinstance(content, str) else " ".join(block for block in content if isinstance(block, str))
-        said = "" if shown.empty else shortened(told, min(rule.max_bytes, _MOST_SAID))
-        return _failed(context, valid, key, said, spent), bool(said) and said != told
+        whole = content if isinstance(content, str) else " ".join(block for block in content if isinstance(block, str))
+        said = "" if shown.empty else shortened(whole, min(rule.max_bytes, _MOST_SAID))
+        return _failed(context, valid, key, said, spent), bool(said) and said != whole
     if valid.tool.untrusted and not shown.empty:
         content = enclosed(content, valid.tool.name, _mark(context, key, content))
     fitted = fit(content, Room(bytes=rule.max_bytes, tokens=rule.max_tokens), context.count)

@@ -22,6 +22,7 @@ from guard.core.approve import approve, proposal
 from guard.core.authorize import authorize, lookups
 from guard.core.bind import bind
 from guard.core.board import Board, Context, Item, Waits, conclude
+from guard.core.edited import edited
 from guard.core.endings import Ended, as_now, within
 from guard.core.ground import ground, needs
 from guard.core.handles import Signs
@@ -113,22 +114,8 @@ def settle_calls(rows: Sequence[p.CallRow], context: Context) -> p.Flow[Walked]:
 
 def _walk(board: Board) -> p.Flow[Walked]:
     """Every room once, in order; then whatever was allowed runs, in call order."""
-    context = board.context
-    policy, session = context.policy, context.session
-    names = Names(offered=context.offered, visible=context.visible, unlisted=policy.unlisted)
     try:
-        yield from join(board)
-        board.each(ToolCall, lambda _, call: parse(call, policy.tools, names))
-        hidden = yield from _hidden(board)
-        board.each(ParsedCall, lambda _, call: bind(call, session, hidden))
-        board.each(BoundCall, lambda _, call: validate(call, context.ref, context.redactor.tag))
-        board.each(ValidCall, lambda index, call: same_content(board.items[index], call))
-        yield from _aliases(board)
-        yield from join(board)
-        facts = yield from _facts(board)
-        ledgers = yield from _ledgers(board)
-        board.each(ValidCall, lambda index, call: ground(call, session, ledgers[board.items[index].since]))
-        board.each(GroundedCall, lambda _, call: authorize(call, session, policy.authorizer, facts), Reason.POLICY_FAILED)
+        ledgers = yield from judge(board)
         yield from _limit(board, ledgers)
         yield from _approve(board)
         yield from give_up(board)
@@ -139,6 +126,28 @@ def _walk(board: Board) -> p.Flow[Walked]:
     yield from _perform(board)
     asked = tuple(ask.proposal for ask in board.asks)
     return Walked(outcomes=within(board), limited=board.stop, asked=asked, idle=tuple(dict.fromkeys(board.idle)))
+
+
+def judge(board: Board, *, known: bool = True) -> p.Flow[dict[int, p.Ledger]]:
+    """The rooms up to authorize, in order; gives what earlier turns left. Unless the session is `known` to be the call's own, up to validate."""
+    context, policy, session = board.context, board.context.policy, board.context.session
+    names = Names(offered=context.offered, visible=context.visible, unlisted=policy.unlisted)
+    yield from join(board)
+    board.each(ToolCall, lambda index, call: edited(call, board.edits(index)), Reason.APPROVAL_INVALID)
+    board.each(ToolCall, lambda _, call: parse(call, policy.tools, names))
+    hidden = yield from _hidden(board)
+    board.each(ParsedCall, lambda _, call: bind(call, session, hidden))
+    board.each(BoundCall, lambda _, call: validate(call, context.ref, context.redactor.tag))
+    if not known:
+        return {}
+    board.each(ValidCall, lambda index, call: same_content(board.items[index], call))
+    yield from _aliases(board)
+    yield from join(board)
+    facts = yield from _facts(board)
+    ledgers = yield from _ledgers(board)
+    board.each(ValidCall, lambda index, call: ground(call, session, ledgers[board.items[index].since]))
+    board.each(GroundedCall, lambda _, call: authorize(call, session, policy.authorizer, facts), Reason.POLICY_FAILED)
+    return ledgers
 
 
 def _told(opening: p.OpenTurn, turn: int, redactor: p.Redactor) -> tuple[p.Event, ...]:
@@ -221,11 +230,16 @@ def _approve(board: Board) -> p.Flow[None]:
             board.put(index, Allow(call=call))
             continue
         item, key = board.items[index], board.keys[index]
-        question = proposal(call, call.approval, key, context.policy.version, context.now)
+        question = proposal(call, call.approval, key, context.policy.version, context.now, board.edits(index))
         event = partial(audit.requested, question, key, item.call, context.redactor)
         lost = index in board.lost  # it is in doubt until somebody says yes, so it will not be held: the question opens now
         ask = p.AskApproval(
-            proposal=question, event=event, run=board.run(index), most=context.policy.ceilings.open_approvals, opens=lost
+            proposal=question,
+            event=event,
+            run=board.run(index),
+            most=context.policy.ceilings.open_approvals,
+            opens=lost,
+            instead=board.waited(index, question.fingerprint),
         )
         found = asked.get(question.fingerprint) or (yield from p.ask(ask))
         if found is question and not lost:

@@ -260,6 +260,18 @@ class Store(Protocol):
     ) -> Approval:
         """Count a vote about a pending approval. Raises ApprovalError when it does not count. A rejection closes the held call."""
 
+    def revise(
+        self,
+        approval_id: str,
+        *,
+        question: Approval,
+        row: CallRow,
+        charges: tuple[Charge, ...],
+        event: Event,
+        ballot: Ballot = BALLOT,
+    ) -> Approval | Charge:
+        """Put the question about a changed call in the place of a pending one, or say which charge does not fit. Raises ApprovalError."""
+
     def end(self, approval_id: str, *, status: Literal["cancelled", "revoked"], by: str, event: Told) -> Approval:
         """End an approval that was not spent. Raises ApprovalError where there is nothing to end."""
 

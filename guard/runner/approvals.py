@@ -6,18 +6,22 @@ the store in one transaction. A stranger learns nothing, not even whether the ap
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from guard.core import audit_votes
 from guard.core.approval import Approval, Assurance, Ballot, Seen, Via
-from guard.core.model import CallKey, ConversationRef, Session
+from guard.core.model import Outcome, Session
 from guard.core.ports import Event
 from guard.core.presented import document, masked, presented
+from guard.core.revising import Revision
 from guard.core.rights import Rights
-from guard.core.values import JsonObject
+from guard.core.values import Json, JsonObject
 from guard.errors import ApprovalError
+from guard.runner import editing
 from guard.runner.behind import hiding
+from guard.runner.drivers import SyncRun
 
 if TYPE_CHECKING:
     from guard.runner.guard import GuardBase
@@ -106,6 +110,52 @@ class Approvals:
         """Say no; the model may read `reason` and never `note`. Raises ApprovalError when the vote does not count."""
         return self._vote(approval_id, "rejected", approver, reason, note, seen, via, assurance)
 
+    def edit(
+        self,
+        approval_id: str | Approval,
+        *,
+        editor: Session,
+        changes: Mapping[str, Json],
+        reason: str,
+        seen: Seen | None = None,
+        via: Via = "program",
+        assurance: Assurance = "host",
+    ) -> Approval:
+        """Change arguments that the policy names in `edit:` (values by JSON Pointer); gives the new revision, which waits in place of this one.
+
+        Raises ApprovalError: `not_editable`, `stale`, or `refused` (with `outcome`) where the policy refuses the changed call.
+        """
+        approval, edit = self.to_edit(approval_id, editor, changes, reason, seen, via, assurance)
+        _, walk = editing.flow(self._guard, approval, editor, edit)
+        return self.edited(approval, editor, edit, SyncRun(self._guard.hands).run(walk))
+
+    def to_edit(
+        self,
+        approval_id: str | Approval,
+        editor: Session,
+        changes: Mapping[str, Json],
+        reason: str,
+        seen: Seen | None,
+        via: Via,
+        assurance: Assurance,
+    ) -> tuple[Approval, editing.Edit]:
+        """The approval and the edit, once this person may change it. For the drivers."""
+        if not isinstance(editor, Session):
+            raise ApprovalError("not_entitled", "an editor is a Session that the host authenticated")
+        approval, rights = self.show(approval_id), self._rights
+        refusal = _barred(replace(approval, authors=()), editor, rights) or self._stale(approval, seen)
+        if refusal is not None:
+            raise refusal
+        if not isinstance(reason, str) or not reason.strip():
+            raise ApprovalError("not_entitled", "say why: a reason is needed")
+        ballot = _ballot(seen, None, rights, via, assurance)
+        return approval, editing.Edit(changes=changes, reason=reason, ballot=ballot, via=via, assurance=assurance)
+
+    def edited(self, approval: Approval, editor: Session, edit: editing.Edit, found: Revision | Outcome) -> Approval:
+        """Keep what the walk of a changed call gave. For the drivers."""
+        hides = hiding(self._guard, editing.key_of(approval), approval.arguments)
+        return editing.written(self._guard, approval, editor, edit, found, hides)
+
     def cancel(
         self, approval_id: str | Approval, *, by: Session, reason: str, via: Via = "program", assurance: Assurance = "host"
     ) -> Approval:
@@ -144,7 +194,7 @@ class Approvals:
         if not isinstance(approver, Session):
             raise ApprovalError("not_entitled", "an approver is a Session that the host authenticated")
         approval, rights, store = self.show(approval_id), self._rights, self._guard.store
-        hides = hiding(self._guard, _key(approval), approval.arguments) if reason or note else self._guard.redactor
+        hides = hiding(self._guard, editing.key_of(approval), approval.arguments) if reason or note else self._guard.redactor
         written = audit_votes.words(reason, note, hides)
 
         def lost(why: str) -> Event:
@@ -194,7 +244,7 @@ class Approvals:
             _not_found(approval.id)
         if not isinstance(reason, str) or not reason.strip():
             raise ApprovalError("not_entitled", "say why: a reason is needed")
-        hides = hiding(self._guard, _key(approval), approval.arguments)
+        hides = hiding(self._guard, editing.key_of(approval), approval.arguments)
 
         def ended(after: Approval) -> Event:
             state: JsonObject = {"status": after.status, **audit_votes.words(reason, None, hides)}
@@ -224,11 +274,6 @@ def _barred(approval: Approval, approver: Session, rights: Rights) -> ApprovalEr
 def _ballot(seen: Seen | None, note: str | None, rights: Rights, via: Via, assurance: Assurance) -> Ballot:
     meant = {} if seen is None else {"revision": seen.revision, "fingerprint": seen.fingerprint, "presented": seen.presented}
     return Ballot(**meant, note=note, assurance=assurance, via=via, counts=rights.still)  # type: ignore[arg-type]
-
-
-def _key(approval: Approval) -> CallKey:
-    names = {"tenant": approval.tenant, "principal": approval.requester, "conversation": approval.conversation}
-    return CallKey(ConversationRef(**names, branch=approval.branch), approval.turn, approval.position)
 
 
 def _nothing(approval_id: str) -> ApprovalError:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from guard.core.approval import Approval, Assurance, Seen, Via
 from guard.core.model import Session
+from guard.core.values import Json
+from guard.runner import editing
 from guard.runner.approvals import Approvals, View
+from guard.runner.drivers_async import AsyncRun
 
 if TYPE_CHECKING:
     from guard.runner.guard import GuardBase
@@ -17,7 +21,7 @@ class AsyncApprovals:
     """The approvals of a guard's store, awaited."""
 
     def __init__(self, guard: GuardBase) -> None:
-        self._plain = Approvals(guard)
+        self._guard, self._plain = guard, Approvals(guard)
 
     async def list(
         self, *, status: str | None = "pending", tenant: str | None = None, conversation: str | None = None
@@ -63,6 +67,24 @@ class AsyncApprovals:
         return await asyncio.to_thread(
             self._plain.reject, approval_id, approver=approver, reason=reason, note=note, seen=seen, via=via, assurance=assurance
         )
+
+    async def edit(
+        self,
+        approval_id: str | Approval,
+        *,
+        editor: Session,
+        changes: Mapping[str, Json],
+        reason: str,
+        seen: Seen | None = None,
+        via: Via = "program",
+        assurance: Assurance = "host",
+    ) -> Approval:
+        """See `Approvals.edit`."""
+        plain, guard = self._plain, self._guard
+        approval, edit = await asyncio.to_thread(plain.to_edit, approval_id, editor, changes, reason, seen, via, assurance)
+        _, walk = await asyncio.to_thread(editing.flow, guard, approval, editor, edit)
+        found = await AsyncRun(guard.hands).run(walk)
+        return await asyncio.to_thread(plain.edited, approval, editor, edit, found)
 
     async def cancel(
         self, approval_id: str | Approval, *, by: Session, reason: str, via: Via = "program", assurance: Assurance = "host"

@@ -99,9 +99,22 @@ def ask(tables: Tables, command: AskApproval) -> Approval | None:
         if command.most is not None and _waiting(tables, proposal) >= command.most:
             return None
         tables.append(command.event() if callable(command.event) else command.event)
+        if command.instead:
+            _superseded(tables, command.instead, proposal)
         tables.open(Asked(approval=proposal, run=command.run))
         return proposal
     return answer
+
+
+def _superseded(tables: Tables, name: str, by: Approval) -> None:
+    """The call is another one now than when it was asked about: what was said about that counts for nothing any more."""
+    asked = tables.asked(name)
+    home = (by.tenant, by.conversation)
+    if asked is None or (asked.approval.tenant, asked.approval.conversation) != home or asked.approval.status not in LIVE:
+        return
+    old = replace(asked.approval, status="superseded", superseded_by=by.id, ended_at=tables.now)
+    tables.append(told("approval.superseded", old, "policy", by=by.id))
+    tables.close_asked(replace(asked, approval=old))
 
 
 def _waiting(tables: Tables, proposal: Approval) -> int:
@@ -129,7 +142,11 @@ def _answer(known: Iterable[Asked], proposal: Approval, run: int) -> Approval | 
         if status in LIVE:
             return asked.approval
         told = status == "rejected" and (mine or asked.decided_run == run)
-        lapsed = status in {"expired", "consumed", "cancelled"} and mine and (best is None or best.status == "expired")
+        lapsed = (
+            status in {"expired", "consumed", "cancelled", "revoked", "superseded"}
+            and mine
+            and (best is None or best.status == "expired")
+        )
         if told or lapsed:
             best = asked.approval
     return best

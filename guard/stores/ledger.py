@@ -208,6 +208,23 @@ class LedgerStore:
         self._epoch = self._tables.read(lambda tables: tables.epoch())
         return found
 
+    def revise(
+        self,
+        approval_id: str,
+        *,
+        question: Approval,
+        row: CallRow,
+        charges: tuple[Charge, ...],
+        event: Event,
+        ballot: Ballot = BALLOT,
+    ) -> Approval | Charge:
+        """Put the question about a changed call in the place of a pending one; the charge that does not fit, and then nothing is written."""
+        given = votes.Revised(question=question, row=row, charges=charges, event=event, ballot=ballot)
+        try:
+            return _or_raise(self._tables.write(lambda tables: votes.revise(tables, approval_id, given)))
+        except votes.ExceededError as exceeded:
+            return exceeded.charge
+
     def end(self, approval_id: str, *, status: votes.Ending, by: str, event: Told) -> Approval:
         """Cancel an approval, or revoke one that was approved. Raises ApprovalError where it cannot be."""
         return _or_raise(self._tables.write(lambda tables: votes.end(tables, approval_id, status, by, event)))

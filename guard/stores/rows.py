@@ -130,7 +130,9 @@ def call_payload(row: CallRow) -> str:
     if outcome is not None:
         same = outcome.arguments is row.arguments
         told = [outcome.call_id, outcome.tool, same, None if same else outcome.arguments]
-    return dump([row.call.id, row.call.tool, row.call.arguments, row.arguments, row.value, told])
+    return dump(
+        [row.call.id, row.call.tool, row.call.arguments, row.arguments, row.value, told, *([row.edits] if row.edits else [])]
+    )
 
 
 def call_columns(row: CallRow, conversation: str, payload: str) -> Columns:
@@ -190,7 +192,7 @@ def call_row(columns: Columns) -> CallRow:
     """A call from the columns of `sql.CALL`."""
     turn, position, branch, name, status, kind, fingerprint, mark, run, again, settled, at, approval, *rest = columns
     owned, evidence, outcome, effect, attempt, lease, idem, executor, body, tenant, conversation, principal = rest
-    call_id, tool, proposed, arguments, value, told = load(body)
+    call_id, tool, proposed, arguments, value, told, *edits = load(body)
     ref = ConversationRef(tenant=tenant, principal=principal, conversation=conversation, branch=branch)
     return CallRow(
         key=CallKey(ref, turn, position, name),
@@ -214,6 +216,7 @@ def call_row(columns: Columns) -> CallRow:
         lease=None if lease is None else _time(lease),
         idem=idem,
         executor=executor,
+        edits=edits[0] if edits else {},
     )
 
 

@@ -12,8 +12,10 @@ from typing import Literal, TypeAlias, cast
 
 from guard.core.approval import BALLOT, Approval, Ballot, Vote
 from guard.core.commands import Told
-from guard.errors import ApprovalError
+from guard.core.ports import CallRow, Charge, Event, TakeQuota
+from guard.errors import ApprovalError, StoreError
 from guard.stores.approvals import LIVE, give_back, look
+from guard.stores.budgets import take
 from guard.stores.stamp import time_text
 from guard.stores.tables import Asked, Home, Tables
 
@@ -27,6 +29,17 @@ class Given:
     roles: tuple[str, ...]
     reason: str | None
     event: Told
+    ballot: Ballot = BALLOT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revised:
+    """The next revision of a question: what is asked now, the row that waits for it, what the call draws, the record, and what the editor saw."""
+
+    question: Approval
+    row: CallRow
+    charges: tuple[Charge, ...]
+    event: Event
     ballot: Ballot = BALLOT
 
 
@@ -117,6 +130,50 @@ def end(tables: Tables, approval_id: str, status: Ending, by: str | None, event:
     tables.close_asked(ended)
     give_back(tables, ended.approval)
     return ended.approval
+
+
+class ExceededError(Exception):
+    """The changed call does not fit a budget: nothing of the edit is written. Never leaves the stores."""
+
+    def __init__(self, charge: Charge) -> None:
+        super().__init__()
+        self.charge = charge
+
+
+def revise(tables: Tables, approval_id: str, given: Revised) -> Approval | ApprovalError:
+    """Put the question about a changed call in the place of a pending one, with the rows that wait for it and what the call draws.
+
+    Raises ExceededError, and then nothing is written.
+    """
+    asked = tables.asked(approval_id)
+    if asked is None:
+        return ApprovalError("not_found", "there is no such approval")
+    old = look(tables, asked).approval
+    if old.status == "superseded" or (old.status == "pending" and given.ballot.stale(old)):
+        return stale(old)
+    if old.status != "pending":
+        return too_late(old)
+    if tables.asked(given.question.id) is not None:
+        raise StoreError("an approval with this id exists already")
+    give_back(tables, old)
+    taken = take(tables, TakeQuota(calls=((given.row.key, given.charges),))) if given.charges else ()
+    if taken and isinstance(taken[0], Charge):
+        raise ExceededError(taken[0])
+    tables.append(given.event)
+    ended = replace(old, status="superseded", superseded_by=given.question.id, ended_by=given.question.edited_by)
+    tables.close_asked(replace(asked, approval=replace(ended, ended_at=tables.now)))
+    tables.open(Asked(approval=given.question, run=asked.run))
+    for row in tables.unsettled((old.tenant, old.conversation)):
+        if row.status == "held" and row.approval == old.id:
+            tables.put(_waiting(row, given.row))
+    return given.question
+
+
+def _waiting(row: CallRow, edited: CallRow) -> CallRow:
+    """A row that waited for the old question, as one that waits for the new one."""
+    outcome = None if row.outcome is None else replace(row.outcome, approval=edited.approval, arguments=edited.arguments)
+    names = ("fingerprint", "mark", "arguments", "approval", "edits")
+    return replace(row, outcome=outcome, **{name: getattr(edited, name) for name in names})
 
 
 def stale(approval: Approval) -> ApprovalError:
