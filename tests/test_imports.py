@@ -69,6 +69,7 @@ HELPERS = (
     "taking",
     "looking",
     "quotas",
+    "unopened",
 )  # as well, and the language
 ROOMS = ("parse", "bind", "validate", "ground", "authorize", "limit", "approve", "redact")  # never each other
 BOUNDARY = (

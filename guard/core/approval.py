@@ -17,6 +17,9 @@ ApprovalStatus: TypeAlias = Literal[
 ]
 """pending → approved, rejected, superseded, cancelled, expired; approved → consumed, revoked, expired, superseded, cancelled. The others are ends."""
 
+Ending: TypeAlias = Literal["cancelled", "revoked", "superseded"]
+"""How an approval is ended without a vote: withdrawn, a yes taken back, or a yes that does not hold any more."""
+
 Assurance: TypeAlias = Literal["host", "token", "proxy", "oidc", "os-user", "client"]
 """Whose word it is who voted: the host program's, a token's, a proxy's header, an identity provider's, the operating system's, an MCP client's."""
 

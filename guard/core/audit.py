@@ -182,6 +182,21 @@ def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redact
     return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}","approval_state":{state}'
 
 
+def unfit(approval: Approval, policy: str, why: str, after: Approval) -> Event:
+    """An approval that was given does not hold today: its call is refused, and may be asked about anew."""
+    tool = _tool(approval.tool, approval.definition, approval.kind)
+    place = (
+        ConversationRef(tenant=approval.tenant, principal=approval.requester, conversation=approval.conversation),
+        approval.turn,
+    )
+    head = _placed("approval.revalidation_failed", (*place, approval.position), quote(""), _POLICY, tool)
+    then = encode({"policy_then": approval.policy, "policy_now": policy, "why": why})
+    state = encode({"status": after.status, "revision": after.revision})
+    return (
+        f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}","revalidation":{then},"approval_state":{state}'
+    )
+
+
 def began(key: CallKey, call: AuthorizedCall, approval: str | None, policy: str, redactor: Redactor, attempt: int = 1) -> Event:
     """The call was taken and is about to run: durable before the act."""
     valid = call.valid

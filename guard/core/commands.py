@@ -259,3 +259,11 @@ class Record(Command[tuple[Approval | None, ...] | None]):
     rows: tuple[CallRow, ...]
     events: tuple[Event, ...]
     asks: tuple[AskApproval, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Void(Command[Approval]):
+    """End an approved approval that today's policy, or today's call, does not bear out. Raises ApprovalError where it is not approved any more."""
+
+    approval: str
+    event: Told

@@ -10,7 +10,7 @@ the outcome is `unknown` (action) or withheld (look-up). What must be durable be
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +23,7 @@ from guard.core.authorize import authorize, lookups
 from guard.core.bind import bind
 from guard.core.board import Board, Context, Item, Waits, conclude
 from guard.core.edited import edited
-from guard.core.endings import Ended, as_now, within
+from guard.core.endings import Ended, within
 from guard.core.ground import ground, needs
 from guard.core.handles import Signs
 from guard.core.limit import priced
@@ -51,8 +51,9 @@ from guard.core.recall import adopt, recall, same_content
 from guard.core.rules import ApprovalRule
 from guard.core.sealing import Sealer
 from guard.core.taking import act, give_up, join, overtaken
+from guard.core.unopened import told, unopened
 from guard.core.validate import validate
-from guard.errors import StoreError
+from guard.errors import ApprovalError, StoreError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +76,9 @@ def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False
     """
     try:
         usage = priced(opening.usage, context.policy.limits)
-        opened = yield from p.ask(replace(opening, usage=usage, told=lambda turn: _told(opening, turn, context.redactor)))
+        opened = yield from p.ask(replace(opening, usage=usage, told=lambda turn: told(opening, turn, context.redactor)))
     except StoreError as error:
-        return (yield from _unopened(opening, context, error.code))
+        return Walked(outcomes=(yield from unopened(opening, context, error.code)), limited=False)
     since = min([opened.turn, *(row.key.turn for row in opened.rows.values())])  # siblings of the first time count as siblings
     items = tuple(
         Item(key=CallKey(opening.ref, opened.turn, index, opening.key), call=call, row=opened.rows.get(index), since=since)
@@ -148,27 +149,6 @@ def judge(board: Board, *, known: bool = True) -> p.Flow[dict[int, p.Ledger]]:
     board.each(ValidCall, lambda index, call: ground(call, session, ledgers[board.items[index].since]))
     board.each(GroundedCall, lambda _, call: authorize(call, session, policy.authorizer, facts), Reason.POLICY_FAILED)
     return ledgers
-
-
-def _told(opening: p.OpenTurn, turn: int, redactor: p.Redactor) -> tuple[p.Event, ...]:
-    return tuple(audit.proposed(opening.ref, turn, index, call, redactor) for index, call in enumerate(opening.calls))
-
-
-def _unopened(opening: p.OpenTurn, context: Context, code: str) -> p.Flow[Walked]:
-    """The turn could not be opened, so nothing runs. What an earlier handling of the same message did is told where it can be read."""
-    refusal, redactor = answer.unstored(code), context.redactor
-    rows: Mapping[int, p.CallRow] = {}
-    if not opening.answered:  # the results of these calls are not in the history, or there is none
-        with suppress(StoreError):
-            rows = yield from p.ask(p.Recall(ref=opening.ref, digest=opening.digest, key=opening.key))
-    found: list[Outcome] = []
-    for index, call in enumerate(opening.calls):
-        row = rows.get(index)
-        known = None if row is None or row.kind != "action" else answer.recorded(row, call)
-        found.append(
-            (known and as_now(known, context)) or answer.refused(call, CallKey(opening.ref, 0, index), refusal, None, redactor)
-        )
-    return Walked(outcomes=tuple(found), limited=False)
 
 
 # -- before the decision ---------------------------------------------------------------------------------------------------
@@ -260,6 +240,11 @@ def _answered(board: Board, index: int, call: AuthorizedCall, found: Approval | 
         board.put(index, approve(call, rule, found, board.context.rights, again=index in board.lost))
     except Exception as error:  # noqa: BLE001 - default deny, as in every room
         board.put(index, Refusal(reason=Reason.POLICY_FAILED, note=type(error).__name__))
+    judged = board.states[index]
+    if found is not None and found.status == "approved" and isinstance(judged, Refusal):  # what was approved does not do today
+        event = partial(audit.unfit, found, board.context.policy.version, judged.note)
+        with suppress(ApprovalError):  # somebody was faster
+            yield from p.ask(p.Void(approval=found.id, event=event))
 
 
 def _record(board: Board) -> p.Flow[None]:

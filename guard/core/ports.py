@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from guard.core import redactor as _redactor
 from guard.core.acting import (
@@ -30,7 +30,7 @@ from guard.core.acting import (
     Vaulted,
     Won,
 )
-from guard.core.approval import BALLOT, Ballot
+from guard.core.approval import BALLOT, Ballot, Ending
 from guard.core.ceilings import CEILINGS, Ceilings
 from guard.core.commands import (
     Again,
@@ -53,6 +53,7 @@ from guard.core.commands import (
     Shadowed,
     TakeQuota,
     Told,
+    Void,
     ask,
 )
 from guard.core.model import Approval, CallKey, ConversationRef, Session
@@ -103,6 +104,7 @@ __all__ = [
     "Together",
     "Vaulted",
     "Verdict",
+    "Void",
     "Won",
     "ask",
 ]
@@ -172,10 +174,7 @@ class Sealed:
 
 
 class Store(Protocol):
-    """Where the ledger, approvals, budgets and the audit live. Synchronous; each method is one transaction.
-
-    Implementations raise StoreError for everything that went wrong outside of the caller's arguments, and nothing else.
-    """
+    """Where ledger, approvals, budgets and audit live. Synchronous; each method is one transaction, and raises StoreError for every outage."""
 
     blocking: bool  # whether calls may wait for a disk or network, so that async callers use a thread
     chains: int  # how many chains the audit has
@@ -272,7 +271,7 @@ class Store(Protocol):
     ) -> Approval | Charge:
         """Put the question about a changed call in the place of a pending one, or say which charge does not fit. Raises ApprovalError."""
 
-    def end(self, approval_id: str, *, status: Literal["cancelled", "revoked"], by: str, event: Told) -> Approval:
+    def end(self, approval_id: str, *, status: Ending, by: str, event: Told) -> Approval:
         """End an approval that was not spent. Raises ApprovalError where there is nothing to end."""
 
     def doubtful(self, *, tenant: str | None = None) -> tuple[CallRow, ...]:
@@ -285,7 +284,7 @@ class Store(Protocol):
         """For a worker: held calls that were approved at least `grace` seconds ago, and lost ones; nobody else gets them for `lease` seconds."""
 
     def wait(self, seconds: float) -> None:
-        """Come back when something may have been approved somewhere, or after so many seconds."""
+        """Come back when something may have been approved, or after so many seconds."""
 
     def restored(self, why: str, event: Event, doubt: Callable[[CallRow], tuple[CallRow, Event]]) -> int:
         """Begin a new epoch after a backup was put back, on record as `event`: what was approved or started is in doubt, as `doubt` writes it."""

@@ -23,6 +23,7 @@ from guard.runner.compensation import offering
 from guard.runner.hands import Consult
 from guard.wires.texts import FOLLOW_UP, followed
 
+_REVISIONS = 100  # no call is edited that often
 _OPEN = frozenset({"held", "started"})
 _APPROVAL = re.compile(r"ap_[0-9a-f]{20}")
 _FOLLOWED = re.compile(followed(f"({_APPROVAL.pattern})") + r"\)")
@@ -53,18 +54,31 @@ def settling(chat: Chat, history: Sequence[JsonObject] = ()) -> p.Flow[list[Json
     return chat.wire.follow_up([outcome for outcome in told if outcome is not None])
 
 
-def _untold(history: Sequence[JsonObject]) -> frozenset[str]:
-    """The approvals that a history says are waited for, and never says how they ended: the follow-up was lost on its way."""
+def _untold(history: Sequence[JsonObject], store: p.Store) -> frozenset[str]:
+    """The approvals that a history says are waited for, and never says how they ended: the follow-up was lost on its way.
+
+    Where a person changed the call since, it is told under the name of the newest revision.
+    """
     texts = [json.dumps(message, default=str) for message in history]
     held = {found for text in texts if Reason.HELD_FOR_APPROVAL in text for found in _APPROVAL.findall(text)}
     told = {found for text in texts if FOLLOW_UP[:40] in text for found in _FOLLOWED.findall(text)}
-    return frozenset(held - told)
+    return frozenset(newest for name in held - told if (newest := _newest(name, store)) not in told)
+
+
+def _newest(name: str, store: p.Store) -> str:
+    """The approval that stands in the place of one that was edited, or that one itself."""
+    for _ in range(_REVISIONS):
+        approval = store.approval(name)
+        if approval is None or approval.superseded_by is None:
+            return name
+        name = approval.superseded_by
+    return name
 
 
 def _gone(chat: Chat, store: p.Store, history: Sequence[JsonObject]) -> list[Outcome]:
     """For each approval that a history waits for and this conversation knows nothing of: nothing will follow, so that nobody waits for ever."""
     found: list[Outcome] = []
-    for name in sorted(_untold(history)):
+    for name in sorted(_untold(history, store)):
         approval = store.approval(name)
         if approval is None or (approval.tenant, approval.conversation) != (chat.ref.tenant, chat.ref.conversation):
             call = ToolCall("of a lost record", "a held call")
@@ -82,7 +96,7 @@ def _decided(chat: Chat, store: p.Store, history: Sequence[JsonObject]) -> tuple
     """Held calls that somebody has decided about, finished ones, and those that were started and lost."""
     found: list[p.CallRow] = []
     rows = branch(chat, store, unsettled=not history)
-    untold = _untold(history) - {row.approval for row in rows if _ended_as_another(row)} if history else frozenset()
+    untold = _untold(history, store) - {row.approval for row in rows if _ended_as_another(row)} if history else frozenset()
     for row in rows:
         if row.settled and row.approval not in untold:
             continue

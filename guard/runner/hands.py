@@ -27,6 +27,7 @@ from guard.core.values import Json, canonical, copy, keyed
 from guard.errors import AnsweredInterrupt, GuardError, OutcomeUnknownError, StoreError, ToolError
 from guard.runner.cut_off import cut_off
 from guard.runner.leases import Keeper, elapsed, enough_left, written_down
+from guard.runner.recalled import recalled
 from guard.runner.report import LOG, failure, missing
 from guard.runner.threads import Came
 from guard.tools import RegisteredTool, normalise
@@ -45,14 +46,6 @@ class Consult(p.Command[T], Generic[T]):
     question: Callable[[p.Store], T]
 
 
-def recalled(store: p.Store, command: p.Recall) -> dict[int, p.CallRow]:
-    """The rows of the turn with these calls, or of the host's own key."""
-    if command.key:
-        return {row.key.position: row for row in store.rows(command.ref) if row.key.key == command.key}
-    turn = store.turn_of(command.ref, command.digest)
-    return {} if turn is None else {row.key.position: row for row in store.rows(command.ref, turn=turn)}
-
-
 _ANSWERS: dict[type, Callable[[p.Store, Any], Any]] = {
     p.OpenTurn: lambda store, command: store.open_turn(command),
     p.Recall: recalled,
@@ -61,6 +54,7 @@ _ANSWERS: dict[type, Callable[[p.Store, Any], Any]] = {
     p.FindTwins: lambda store, command: store.find_twins(command),
     p.TakeQuota: lambda store, command: store.take(command),
     p.AskApproval: lambda store, command: store.ask(command),
+    p.Void: lambda store, command: store.end(command.approval, status="superseded", by="", event=command.event),
     p.Record: lambda store, command: store.hold(command) if command.asks else store.record(command.rows, command.events),
     p.Lapse: lambda store, command: store.lapse(command),
     Consult: lambda store, command: command.question(store),

@@ -59,8 +59,23 @@ def _judged(asked: Asked, now: float) -> Asked:
     return asked
 
 
+def withdraw(tables: Tables, asked: Asked, by: str) -> None:
+    """The user went on talking, and the policy says that a question does not outlast that. What was approved stays approved."""
+    now = look(tables, asked)
+    if now.approval.status != "pending":
+        return
+    ended = replace(now.approval, status="cancelled", ended_by=by, ended_at=tables.now)
+    tables.append({**_named("approval.cancelled", ended, why="the user went on talking"), "actor": {"type": "human", "ref": by}})
+    tables.close_asked(replace(now, approval=ended))
+    give_back(tables, ended)
+
+
 def told(kind: str, approval: Approval, actor: str = "clock", **state: Json) -> Event:
     """The record of what became of an approval by itself. It holds no argument."""
+    return _named(kind, approval, actor, **state)
+
+
+def _named(kind: str, approval: Approval, actor: str = "clock", **state: Json) -> dict[str, Json]:
     return {
         "kind": kind,
         "tenant": approval.tenant,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from guard.core.approval import BALLOT, Ballot
+from guard.core.approval import BALLOT, Ballot, Ending
 from guard.core.commands import Told
 from guard.core.model import Approval, CallKey, ConversationRef
 from guard.core.ports import (
@@ -225,7 +225,7 @@ class LedgerStore:
         except votes.ExceededError as exceeded:
             return exceeded.charge
 
-    def end(self, approval_id: str, *, status: votes.Ending, by: str, event: Told) -> Approval:
+    def end(self, approval_id: str, *, status: Ending, by: str, event: Told) -> Approval:
         """Cancel an approval, or revoke one that was approved. Raises ApprovalError where it cannot be."""
         return _or_raise(self._tables.write(lambda tables: votes.end(tables, approval_id, status, by, event)))
 

@@ -43,6 +43,10 @@ class MemoryApprovals:
         """Approvals of a run."""
         return tuple(asked for asked in self._at(home) if asked.run == run) if home in self._about else ()
 
+    def open_in(self, home: Home) -> tuple[Asked, ...]:
+        """Pending approvals of a conversation."""
+        return tuple(asked for asked in self._at(home) if asked.approval.status == "pending") if home in self._about else ()
+
     def listed(self, wanted: Wanted) -> tuple[Asked, ...]:
         """Approvals that meet every field."""
         return tuple(sorted((asked for asked in self._asked.values() if _meets(asked, wanted)), key=_age))

@@ -134,6 +134,7 @@ ASKED = _ASKED + " WHERE a.id = ?"
 ALIVE = _ASKED + " WHERE a.conversation = ? AND a.turn = ? AND a.position = ? AND " + _LIVE + _OLDEST_FIRST
 ABOUT = _ASKED + " WHERE a.conversation = ? AND a.fingerprint = ?" + _OLDEST_FIRST
 ASKED_IN = _ASKED + " WHERE a.conversation = ? AND a.run = ?" + _OLDEST_FIRST
+OPEN_IN = _ASKED + " WHERE a.conversation = ? AND a.status = 'pending'" + _OLDEST_FIRST
 OPEN = (
     "INSERT INTO approvals (id, conversation, fingerprint, status, run, decided_run, branch, turn, position, requested_at, expires_at,"
     " decided_at, decided_by, escalate_at, detail, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

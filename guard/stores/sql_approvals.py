@@ -84,6 +84,10 @@ class SqlApprovals(Statements):
         """Approvals of a run."""
         return tuple(map(approval_rows.asked_row, self.all(sql.ASKED_IN, (name_of(home), run))))
 
+    def open_in(self, home: Home) -> tuple[Asked, ...]:
+        """Pending approvals of a conversation."""
+        return tuple(map(approval_rows.asked_row, self.all(sql.OPEN_IN, (name_of(home),))))
+
     def listed(self, wanted: Wanted) -> tuple[Asked, ...]:
         """Approvals that meet every field."""
         used = given(wanted)

@@ -273,6 +273,9 @@ class Tables(VaultTables, Protocol):
     def asked_in(self, home: Home, run: int) -> tuple[Asked, ...]:
         """Approvals that were asked for in this run."""
 
+    def open_in(self, home: Home) -> tuple[Asked, ...]:
+        """Approvals of a conversation that are written as pending."""
+
     def listed(self, wanted: Wanted) -> tuple[Asked, ...]:
         """Approvals as they were last written, oldest first."""
 

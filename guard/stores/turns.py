@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from guard.core.model import Approval, ConversationRef, Usage
 from guard.core.ports import Again, CallRow, Event, Opened, OpenTurn
+from guard.stores.approvals import withdraw
 from guard.stores.owners import own
 from guard.stores.tables import EXACT, ZERO, Asked, Home, Mark, Tables, Talk
 
@@ -24,6 +25,9 @@ def say(tables: Tables, ref: ConversationRef, text: str, event: Event) -> None:
     talk.started = tables.now
     tables.say(talk.home, talk.words, text)
     tables.save(talk)
+    for asked in tables.open_in(talk.home):
+        if asked.approval.on_message == "cancel":
+            withdraw(tables, asked, ref.principal)
 
 
 def open_turn(tables: Tables, command: OpenTurn) -> Opened:

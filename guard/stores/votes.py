@@ -8,9 +8,9 @@ Comes after `approvals` and before `ledger`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, cast
+from typing import Literal, cast
 
-from guard.core.approval import BALLOT, Approval, Ballot, Vote
+from guard.core.approval import BALLOT, Approval, Ballot, Ending, Vote
 from guard.core.commands import Told
 from guard.core.ports import CallRow, Charge, Event, TakeQuota
 from guard.errors import ApprovalError, StoreError
@@ -112,9 +112,6 @@ def _decided(approval: Approval, given: Given, now: float) -> Approval:
         reason=given.reason,
         use_by=use_by if yes else None,
     )
-
-
-Ending: TypeAlias = Literal["cancelled", "revoked"]
 
 
 def end(tables: Tables, approval_id: str, status: Ending, by: str | None, event: Told) -> Approval | ApprovalError:
