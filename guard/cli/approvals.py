@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 
-from guard.cli import unknown
+from guard.cli import changing, unknown
 from guard.cli.desk import Desk, desk
 from guard.cli.places import DEFAULT_STORE, add_layers
 from guard.cli.show import json_text
 from guard.cli.tables import table
-from guard.cli.views import approval_json, approval_lines, utc
+from guard.cli.views import approval_json, approval_lines, told_yes, utc
 from guard.core.model import Approval
 from guard.core.values import JsonObject
 
@@ -24,7 +25,9 @@ EXAMPLES = """examples:
   guard approvals show ap_1f2e0c94b7d35a6881e0         every argument in full, and where it came from
   guard approvals approve ap_1f2e0c94b7d35a6881e0      shows it and asks, at a terminal
   guard approvals approve ap_1f2e0c --yes              without asking; six characters do, where no other id begins with them
-  guard approvals reject ap_1f2e0c94b7d35a6881e0 --reason "wrong month"
+  guard approvals reject ap_1f2e0c94b7d35a6881e0 --reason "wrong month" --note "third time this week"
+  guard approvals edit ap_1f2e0c --set amount=40 --reason "the rest is private"     another person approves the changed call
+  guard approvals cancel ap_1f2e0c --reason "no longer needed"                      revoke takes back a yes that was not used
 
 You are the operating-system user that runs the command; `people:` in the policy folder says which person that is. A yes runs nothing: the
 program that asked runs the call when it goes on, or a worker does."""
@@ -52,6 +55,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         one = verbs.add_parser(verb, help=text, description=text.capitalize() + ".")
         _options(one, verb)
         one.set_defaults(run=_RUN[verb])
+    changing.add(verbs)
     unknown.add(verbs)
 
 
@@ -66,6 +70,8 @@ def _options(parser: argparse.ArgumentParser, verb: str) -> None:
         parser.add_argument("--yes", action="store_true", help="do not ask at the terminal")
     if verb in ("approve", "reject"):
         parser.add_argument("--reason", metavar="TEXT", help="kept with the decision; after a rejection the model may read it")
+    if verb == "reject":
+        parser.add_argument("--note", metavar="TEXT", help="kept with the decision; the model never reads it")
     add_layers(parser)
     parser.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
     parser.add_argument("--json", action="store_true", help="JSON instead of text")
@@ -83,7 +89,7 @@ def list_(arguments: argparse.Namespace) -> int:
     elif not found:
         print(f"no approvals {'' if arguments.all else 'wait '}for {who}")
     else:
-        heads = ("approval", "status", "tool", "asked for by", "conversation", "expires", "you")
+        heads = ("approval", "status", "tool", "asked for by", "conversation", "yes", "expires", "you")
         for line in table(heads, rows):
             print(line)
     return 0
@@ -91,7 +97,8 @@ def list_(arguments: argparse.Namespace) -> int:
 
 def _row(here: Desk, one: Approval) -> tuple[str, ...]:
     you = MAY if here.decides(one) else OWN if one.status == "pending" else ""
-    return one.id, one.status, one.tool, one.requester, one.conversation + one.branch, utc(one.expires_at), you
+    yes = f"{len({vote.by for vote in one.yes})} of {one.need}"
+    return one.id, one.status, one.tool, one.requester, one.conversation + one.branch, yes, utc(one.ends_at), you
 
 
 def _json(here: Desk, one: Approval) -> JsonObject:
@@ -101,8 +108,9 @@ def _json(here: Desk, one: Approval) -> JsonObject:
 def show(arguments: argparse.Namespace) -> int:
     """Show one approval in full."""
     with desk(arguments) as here:
-        found = here.show(arguments.id)
-    for line in [json_text(approval_json(found))] if arguments.json else approval_lines(found):
+        seen = here.view(arguments.id)
+    plain = {**approval_json(seen.approval), "document": seen.document, "presented": seen.presented, "needs": seen.needs}
+    for line in [json_text(plain)] if arguments.json else approval_lines(seen.approval, previous=seen.previous):
         print(line)
     return 0
 
@@ -119,19 +127,24 @@ def reject(arguments: argparse.Namespace) -> int:
 
 def _vote(arguments: argparse.Namespace, *, yes: bool, ask: bool) -> int:
     with desk(arguments) as here:
-        before = here.show(arguments.id)
+        shown = here.view(arguments.id)
         if ask or not arguments.json:
-            print("\n".join(approval_lines(before)), file=sys.stderr if arguments.json else sys.stdout, flush=True)
+            lines = approval_lines(shown.approval, previous=shown.previous)
+            print("\n".join(lines), file=sys.stderr if arguments.json else sys.stdout, flush=True)
         if ask and not _confirmed(here):
             print("guard: nothing was decided", file=sys.stderr)
             return 1
-        vote = here.approvals.approve if yes else here.approvals.reject
-        after = vote(before.id, approver=here.me, reason=arguments.reason)
-    told = (
-        f"{after.status} by {here.me.principal}; the program that asked {'runs the call' if yes else 'is told'} when it goes on"
-    )
-    print(json_text(approval_json(after)) if arguments.json else told)
+        more = {"approver": here.me, "reason": arguments.reason, "seen": shown.seen, "via": "cli", "assurance": "os-user"}
+        vote = here.approvals.approve if yes else partial(here.approvals.reject, note=arguments.note)
+        after = vote(shown.approval.id, **more)
+    print(json_text(approval_json(after)) if arguments.json else _told(after, here.me.principal, yes=yes))
     return 0
+
+
+def _told(after: Approval, who: str, *, yes: bool) -> str:
+    if after.status == "pending":
+        return f"{who} says yes: {told_yes(after)}; another person must say yes before it may run"
+    return f"{after.status} by {who}; the program that asked {'runs the call' if yes else 'is told'} when it goes on"
 
 
 def _confirmed(here: Desk) -> bool:

@@ -14,7 +14,7 @@ from guard.cli.places import existing_store, person, policy_folder
 from guard.core.model import Approval, Session
 from guard.errors import ApprovalError
 from guard.redactors import redactor
-from guard.runner import Approvals
+from guard.runner import Approvals, View
 from guard.runner.doubts import Doubts
 from guard.runner.guard import Guard
 
@@ -61,6 +61,10 @@ class Desk:
         if begun:
             raise ApprovalError("not_found", f"{len(begun)} approvals begin with {name}; give the whole id")
         raise ApprovalError("not_found", f"there is no approval {name} that {self.me.principal} may see; give the whole id")
+
+    def view(self, name: str) -> View:
+        """What this person is shown of it; for whoever may see it."""
+        return self.approvals.view(self.show(name), self.me)
 
 
 @contextlib.contextmanager

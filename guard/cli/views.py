@@ -10,9 +10,12 @@ from datetime import UTC, datetime
 
 from guard.cli import show
 from guard.cli.tables import pairs
-from guard.core.model import Approval
+from guard.core.approval import Approval
+from guard.core.presented import differences, masked
 from guard.core.values import Json, JsonObject
 
+_COUNTED = ("revision", "need", "use_within", "supersedes", "superseded_by", "edited_by", "effect", "on_message", "ended_by")
+_VOTED = ("number", "decision", "by", "revision", "fingerprint", "presented", "assurance", "via", "reason")
 ORIGINS = {
     "model": "written by the model",
     "session": "from the session",
@@ -21,26 +24,72 @@ ORIGINS = {
     "bounded": "written by the model, within what an earlier result says",
     "handle": "put back in the place of a handle",
     "user": "from the user's words",
+    "edit": "changed by a person",
 }
 
 
-def approval_lines(approval: Approval, *, indent: str = "") -> list[str]:
-    """The whole view."""
+def approval_lines(approval: Approval, *, indent: str = "", previous: Approval | None = None) -> list[str]:
+    """The whole view; with the revision before it, what is different."""
+    approval, secret = masked(approval), len(approval.secret)
     hidden = show.count_unseen(approval.arguments)
     facts = [
         ("approval", approval.id),
+        *_revision(approval),
         ("tool", f"{show.spell(approval.tool)} ({approval.kind})"),
+        *((("effect", show.spell(approval.effect)),) if approval.effect else ()),
         ("definition", approval.definition),
         ("fingerprint", approval.fingerprint),
         ("asked for by", f"{show.spell(approval.requester)}, tenant {show.spell(approval.tenant)}"),
         ("conversation", f"{show.spell(approval.conversation + approval.branch)}, turn {approval.turn}, call {_call(approval)}"),
+        *(("held because", show.spell(why)) for why in approval.why),
         ("may decide", show.spell(deciders(approval))),
+        *((("said yes", told_yes(approval)),) if approval.need > 1 or approval.votes else ()),
         ("asked", utc(approval.requested_at)),
         ("expires", utc(approval.expires_at)),
+        *_use(approval),
         ("status", _status(approval)),
     ]
     warned = [f"arguments ({hidden} characters that cannot be seen are spelled out)" if hidden else "arguments"]
-    return [indent + line for line in (*pairs(facts), *warned, *argument_lines(approval.arguments, approval.origins))]
+    warned[0] += f" ({secret} secret, masked)" if secret else ""
+    told = (*pairs(facts), *warned, *argument_lines(approval.arguments, approval.origins), *difference_lines(previous, approval))
+    return [indent + line for line in told]
+
+
+def _revision(approval: Approval) -> list[tuple[str, str]]:
+    """Which revision it is, where there is more than one."""
+    if approval.supersedes is None and approval.superseded_by is None:
+        return []
+    by = f", changed by {show.spell(approval.edited_by)}" if approval.edited_by else ""
+    later = f"; {approval.superseded_by} stands in its place" if approval.superseded_by else ""
+    return [("revision", f"{approval.revision}{by}{later}")]
+
+
+def told_yes(approval: Approval) -> str:
+    """How many of those who must say yes have, and who."""
+    names = list(dict.fromkeys(show.spell(vote.by) for vote in approval.yes))
+    return f"{len(names)} of {approval.need}" + (f" ({', '.join(names)})" if names else "")
+
+
+def _use(approval: Approval) -> list[tuple[str, str]]:
+    if approval.status in ("approved", "expired") and approval.use_by is not None:
+        return [("use by", utc(approval.use_by))]
+    within = approval.use_within
+    return [] if within is None or approval.status != "pending" else [("use within", f"{within:g} seconds of the yes")]
+
+
+def difference_lines(previous: Approval | None, approval: Approval) -> list[str]:
+    """What the arguments are now and were in the revision before."""
+    if previous is None:
+        return []
+    found = [
+        (show.spell(str(one["path"])), f"{_side(one, 'before')}  ->  {_side(one, 'after')}")
+        for one in differences(previous, approval)
+    ]
+    return [f"changed since revision {previous.revision}", *(pairs(found, indent="  ") if found else ["  (nothing)"])]
+
+
+def _side(one: JsonObject, side: str) -> str:
+    return show.value(one[side]) if side in one else "(nothing)"
 
 
 def argument_lines(arguments: JsonObject, origins: Mapping[str, str] | None, *, indent: str = "  ") -> list[str]:
@@ -57,7 +106,8 @@ def argument_lines(arguments: JsonObject, origins: Mapping[str, str] | None, *, 
 
 
 def approval_json(approval: Approval) -> JsonObject:
-    """The same facts for a program."""
+    """The same facts for a program; a mask stands in the place of what is secret."""
+    approval = masked(approval)
     found: JsonObject = {
         name: getattr(approval, name)
         for name in ("id", "status", "tool", "kind", "definition", "fingerprint", "arguments", "requester", "tenant")
@@ -70,6 +120,13 @@ def approval_json(approval: Approval) -> JsonObject:
         "by_self": approval.by_self,
     }
     found |= {"requested_at": utc(approval.requested_at), "expires_at": utc(approval.expires_at)}
+    found |= {name: getattr(approval, name) for name in _COUNTED}
+    found |= {name: list(getattr(approval, name)) for name in ("editable", "authors", "secret", "why", "escalate_to")}
+    found |= {name: _maybe(getattr(approval, name)) for name in ("use_by", "escalate_at", "escalated_at", "ended_at")}
+    found["votes"] = [
+        {name: getattr(vote, name) for name in _VOTED} | {"roles": list(vote.roles), "at": utc(vote.at)}
+        for vote in approval.votes
+    ]
     found |= {"decided_by": approval.decided_by, "decided_at": _maybe(approval.decided_at), "reason": approval.reason}
     return found
 
