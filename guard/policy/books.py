@@ -61,7 +61,7 @@ def book_of(
 
 def voters_of(tool: Tool) -> tuple[str, ...]:
     """Every role that may approve some call of the tool."""
-    return tuple(dict.fromkeys(role for rule in tool.approval for role in rule.by))
+    return tuple(dict.fromkeys(role for rule in tool.approval for role in (*rule.by, *rule.escalate_to)))
 
 
 def _written(entries: Mapping[str, Item], voters: Mapping[str, Sequence[str]], problems: Problems) -> dict[Rule, Item]:

@@ -39,6 +39,8 @@ class Edit:
 
 def flow(guard: GuardBase, approval: Approval, editor: Session, edit: Edit) -> tuple[p.CallRow, p.Flow[Revision | Outcome]]:
     """The held call with what is changed, and the walk of it. Raises ApprovalError for what may not be changed."""
+    if approval.status == "superseded":
+        raise ApprovalError("stale", f"this is not what is asked any more; the one in force is {approval.superseded_by}")
     changes = _allowed(guard, approval, edit.changes)
     row = guard.store.call(key_of(approval))
     if row is None or row.status != "held" or row.approval != approval.id:
