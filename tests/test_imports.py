@@ -69,6 +69,7 @@ HELPERS = (
     "taking",
     "looking",
     "quotas",
+    "standing",
     "unopened",
 )  # as well, and the language
 ROOMS = ("parse", "bind", "validate", "ground", "authorize", "limit", "approve", "redact")  # never each other
@@ -104,6 +105,7 @@ def _core() -> dict[str, tuple[str, ...]]:
     for name in ROOMS:
         rules[f"core.{name}"] = ("errors", *BOUNDARY)
     rules["core.endings"] += ("core.redact",)  # what an executed call means includes what may be shown of it
+    rules["core.standing"] += ("core.ground",)
     rules["core.quotas"] += ("core.limit",)  # the room's work on a whole turn
     rules["core.approve"] += ("core.pointers", "core.presented", "core.edited", "core.rights")
     rules["core.redact"] += ("core.cutting", "core.hiding")
@@ -256,6 +258,8 @@ def test_only_the_walk_yields_in_the_core() -> None:
         "guard.core.looking",
         "guard.core.commands",
         "guard.core.revising",
+        "guard.core.standing",
+        "guard.core.unopened",
     }
 
 

@@ -31,8 +31,9 @@ class Desk:
     me: Session
 
     def sees(self, approval: Approval) -> bool:
-        """Whether this person may decide about it, or asked for it."""
-        return self.owns(approval) or self.approvals.entitled(approval, self.me)
+        """Whether this person may decide about it, asked for it or edited it."""
+        edited = self.me.principal in approval.authors and self.me.tenant == approval.tenant
+        return self.owns(approval) or edited or self.approvals.entitled(approval, self.me)
 
     def owns(self, approval: Approval) -> bool:
         """Whether this person asked for it."""

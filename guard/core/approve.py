@@ -7,6 +7,7 @@ call and with today's rule again. Comes after limit and before claim, which spen
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from guard.core.edited import changed
 from guard.core.model import Allow, Approval, AuthorizedCall, CallKey, Hold, Refusal, ValidCall
@@ -51,15 +52,6 @@ def question(
         arguments=valid.arguments,
         origins=_origins(origins, edits),
         show=tuple(str(path) for path in rule.show),
-        editable=spots(rule.edit, valid.arguments),
-        secret=(secret := spots(rule.secret, valid.arguments)),
-        effect=_effect(rule, valid.arguments, secret),
-        why=_why(rule, valid.tool.name),
-        need=rule.need,
-        use_within=rule.use_within,
-        on_message=rule.on_message,
-        escalate_at=None if rule.escalate_after is None else now + rule.escalate_after,
-        escalate_to=rule.escalate_to,
         requester=ref.principal,
         tenant=ref.tenant,
         conversation=ref.conversation,
@@ -72,7 +64,24 @@ def question(
         policy=policy,
         requested_at=now,
         expires_at=now + rule.expires,
+        **_terms(rule, valid, now),
     )
+
+
+def _terms(rule: ApprovalRule, valid: ValidCall, now: float) -> dict[str, Any]:
+    """What the rule says about the votes, what they may change, and what they are shown."""
+    secret = spots(rule.secret, valid.arguments)
+    return {
+        "editable": spots(rule.edit, valid.arguments),
+        "secret": secret,
+        "effect": _effect(rule, valid.arguments, secret),
+        "why": _why(rule, valid.tool.name),
+        "need": rule.need,
+        "use_within": rule.use_within,
+        "on_message": rule.on_message,
+        "escalate_at": None if rule.escalate_after is None else now + rule.escalate_after,
+        "escalate_to": rule.escalate_to,
+    }
 
 
 def _origins(origins: Mapping[str, str], edits: Mapping[str, Json]) -> dict[str, str]:

@@ -185,6 +185,11 @@ class Board:
         row = self.items[index].row
         return {} if row is None else row.edits
 
+    def was_held(self, index: int) -> bool:
+        """Whether the call has waited for a person since an earlier look at it."""
+        row = self.items[index].row
+        return row is not None and row.status == "held"
+
     def waited(self, index: int, fingerprint: str) -> str:
         """The approval that the call waits for as another one than it is now; nothing where there is none."""
         row = self.items[index].row

@@ -45,6 +45,13 @@ def needs(valid: ValidCall) -> tuple[frozenset[str], bool]:
     return frozenset(tools), any(source.origin == "user" for source in sources)
 
 
+def newest(valid: ValidCall) -> frozenset[str]:
+    """The tools of which only the newest result counts: what they said since the call was held counts as well."""
+    sources = [source for rule in valid.tool.grounds for source in rule.sources]
+    found = {source.tool for source in sources if source.origin == "tool" and source.latest}
+    return frozenset(found | {after.tool for after in valid.tool.after if after.latest})
+
+
 def ground(valid: ValidCall, session: Session, ledger: Ledger) -> GroundedCall | Refusal:
     """Find every grounded value and every prerequisite in `ledger`, the user's words or `session`."""
     tool = valid.tool

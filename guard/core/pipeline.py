@@ -24,7 +24,7 @@ from guard.core.bind import bind
 from guard.core.board import Board, Context, Item, Waits, conclude
 from guard.core.edited import edited
 from guard.core.endings import Ended, within
-from guard.core.ground import ground, needs
+from guard.core.ground import ground
 from guard.core.handles import Signs
 from guard.core.limit import priced
 from guard.core.looking import close, look_all
@@ -50,6 +50,7 @@ from guard.core.reasons import Reason
 from guard.core.recall import adopt, recall, same_content
 from guard.core.rules import ApprovalRule
 from guard.core.sealing import Sealer
+from guard.core.standing import holds, ledgers_of, said_since
 from guard.core.taking import act, give_up, join, overtaken
 from guard.core.unopened import told, unopened
 from guard.core.validate import validate
@@ -145,7 +146,9 @@ def judge(board: Board, *, known: bool = True) -> p.Flow[dict[int, p.Ledger]]:
     yield from _aliases(board)
     yield from join(board)
     facts = yield from _facts(board)
-    ledgers = yield from _ledgers(board)
+    ledgers = yield from ledgers_of(board)
+    since = yield from said_since(board)
+    board.each(ValidCall, lambda index, call: holds(call, session, since.get(index)))
     board.each(ValidCall, lambda index, call: ground(call, session, ledgers[board.items[index].since]))
     board.each(GroundedCall, lambda _, call: authorize(call, session, policy.authorizer, facts), Reason.POLICY_FAILED)
     return ledgers
@@ -179,18 +182,6 @@ def _facts(board: Board) -> p.Flow[p.Facts]:
         return p.Facts()
     revealed = tuple(one for _, call in board.having(ValidCall) for one in call.revealed)
     return (yield from p.ask(p.LoadFacts(resources=records, paths=paths, session=board.context.session, revealed=revealed)))
-
-
-def _ledgers(board: Board) -> p.Flow[dict[int, p.Ledger]]:
-    """What earlier turns left, for each turn that calls of this walk belong to: their siblings' results are not in it."""
-    ledgers: dict[int, p.Ledger] = {item.since: p.Ledger() for item in board.items}
-    for since in ledgers:
-        wanted = [needs(call) for index, call in board.having(ValidCall) if board.items[index].since == since]
-        tools = frozenset[str]().union(*(tools for tools, _ in wanted))
-        words = any(words for _, words in wanted)
-        if tools or words:
-            ledgers[since] = yield from p.ask(p.LoadLedger(ref=board.context.ref, tools=tools, before=since, words=words))
-    return ledgers
 
 
 def _limit(board: Board, ledgers: dict[int, p.Ledger]) -> p.Flow[None]:

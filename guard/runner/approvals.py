@@ -67,10 +67,10 @@ class Approvals:
         return found if found is not None else _not_found(approval_id)
 
     def view(self, approval_id: str | Approval, viewer: Session) -> View:
-        """What this person is shown before a vote. Raises ApprovalError (`not_found`) unless they may decide about it or asked for it."""
+        """What this person is shown before a vote. Raises ApprovalError (`not_found`) unless they may decide about it, asked for it or edited it."""
         approval = self.show(approval_id)
         entitled = self.entitled(approval, viewer)
-        if not entitled and not concerns(approval, viewer):
+        if not entitled and not concerns(approval, viewer) and not wrote(approval, viewer):
             _not_found(approval.id)
         previous = self._before(approval)
         counted = {vote.by for vote in approval.yes if self._rights.still(approval, vote)}
@@ -238,7 +238,7 @@ class Approvals:
         approval = self.show(approval_id)
         gave = any(vote.by == by.principal for vote in approval.yes) and by.tenant == approval.tenant
         own = concerns(approval, by) and status == "cancelled"
-        if not (own or self.entitled(approval, by) or (gave and status == "revoked")):
+        if not (own or self.entitled(replace(approval, authors=()), by) or (gave and status == "revoked")):
             if concerns(approval, by):
                 raise ApprovalError("own", "the requester cancels a call; only who may decide about it revokes a yes")
             _not_found(approval.id)
@@ -260,13 +260,18 @@ def concerns(approval: Approval, who: Session) -> bool:
     return (approval.requester, approval.tenant) == (who.principal, who.tenant)
 
 
+def wrote(approval: Approval, who: Session) -> bool:
+    """Whether this person edited the call."""
+    return who.principal in approval.authors and who.tenant == approval.tenant
+
+
 def _barred(approval: Approval, approver: Session, rights: Rights) -> ApprovalError | None:
     """Why this person's vote does not count, whatever it says. A stranger hears that there is nothing."""
     if rights.may(approval, approver):
         return None
     if concerns(approval, approver):
         return ApprovalError("own", "the requester may not decide about this call; another person must")
-    if approver.principal in approval.authors and approver.tenant == approval.tenant:
+    if wrote(approval, approver):
         return ApprovalError("own", "who edited a call has written it too: another person must decide")
     return _nothing(approval.id)
 

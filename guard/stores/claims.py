@@ -77,8 +77,8 @@ def _put(tables: Tables, row: CallRow) -> CallRow | None:
     """Write a row; the one that stands, where that is another one."""
     home, place = home_of(row.key.ref), (row.key.turn, row.key.position)
     old = tables.row(home, place)
-    if old is not None and _ends_untaken(row):
-        return old  # somebody got further with it
+    if old is not None and (_ends_untaken(row) or _conflicts(row)):
+        return old  # somebody got further with it, or another content came under the key of this one
     taken = old is not None and old.status in _TAKEN
     if old is not None and taken and not _ends(old, row):
         if row.settled and not old.settled and not (row.status == "unknown" and old.status in FINISHED):
@@ -143,6 +143,11 @@ def _ends_untaken(row: CallRow) -> bool:
     return (
         row.status == "refused" and not row.fingerprint and row.outcome is not None and row.outcome.reason is Reason.INTERRUPTED
     )
+
+
+def _conflicts(row: CallRow) -> bool:
+    """Whether the row says that other content came under a key that is in use: that is no end of the call which has the key."""
+    return row.status == "refused" and row.outcome is not None and row.outcome.reason is Reason.CONFLICT
 
 
 def claim(tables: Tables, command: Claim) -> ClaimAnswer:
