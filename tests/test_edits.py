@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stores_kit import STORES
-from votes_kit import ANN, BOSS, BOSSES, OTHER, STRANGER, Office, code, known, office, replayed
+from votes_kit import ANN, BOSS, BOSSES, LASTING, OTHER, STRANGER, Office, code, known, office, replayed
 from wire_helpers import message
 
 from guard import ApprovalError, AsyncGuard, Guard, Session
@@ -20,7 +19,7 @@ from guard.wires import WIRES
 EDIT = ", edit: [amount, note], effect: 'Pay {amount} to {to}'"
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=LASTING)
 def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Office]:
     with office(tmp_path, request.param, EDIT) as made:
         yield made
@@ -101,7 +100,7 @@ def test_an_edit_that_the_policy_refuses(desk: Office, loader: bool, amount: Any
     asked = desk.ask()
     if not loader and reason == "rule_refused":
         made = edit(desk, asked, amount)
-        assert "judge it before it runs" in made.why[-1]
+        assert "judges it before it runs" in made.why[-1]
         desk.approvals.approve(made.id, approver=OTHER)
         assert "rule_refused" in desk.settle()
         assert not desk.ran

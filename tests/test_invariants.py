@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stores_kit import STORES
-from votes_kit import ANN, BOSS, BOSSES, OTHER, Office, code, office, replayed
+from votes_kit import ANN, BOSS, BOSSES, LASTING, OTHER, Office, code, office, replayed
 
 from guard import ApprovalError, ToolCall
 from guard.core.presented import document, presented
@@ -19,7 +18,7 @@ from guard.core.values import canonical
 from guard.stores import open_store
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=LASTING)
 def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Office]:
     with office(tmp_path, request.param, ", edit: [amount], secret: [note], use_within: 10m") as made:
         yield made

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from votes_kit import ANN, BOSS, BOSSES, CHIEF, OTHER, STORES, STRANGER, Office, code, office, replayed
+from votes_kit import ANN, BOSS, BOSSES, CHIEF, LASTING, OTHER, STRANGER, Office, code, office, replayed
 
 from guard import Session
 from guard.core.approval import Seen
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=LASTING)
 def two(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Office]:
     """Two people must say yes, within an hour, and use it within a quarter of one; after half an hour a chief may decide as well."""
     more = ", need: 2, expires: 1h, use_within: 15m, escalate: {after: 30m, to: [chief]}"
@@ -159,7 +159,7 @@ def test_only_a_yes_is_revoked_and_nothing_behind_its_use(two: Office) -> None:
     assert two.status(asked) == "consumed"
 
 
-@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("store", LASTING)
 @pytest.mark.parametrize("rule", ["keep", "cancel"])
 def test_what_becomes_of_a_question_when_the_user_goes_on(tmp_path: Path, store: str, rule: str) -> None:
     """`keep`: it waits on. `cancel`: it is withdrawn, on record by whom, and a yes comes too late; what was approved stays approved."""

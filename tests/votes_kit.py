@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from stores_kit import STORES, Clock, records, url_of
 from wire_helpers import message, spelled
 
@@ -33,7 +34,10 @@ limits: {{run: {{calls: 1000}}}}
 people: {{pat: {{principal: p1, roles: [boss]}}}}
 """
 
-__all__ = ["STORES", "Office", "code", "office"]
+LASTING = [pytest.param(one, marks=[pytest.mark.slow] if one == "postgres" else []) for one in STORES]
+"""Every store; the one that needs a server among the slow tests."""
+
+__all__ = ["LASTING", "STORES", "Office", "code", "office"]
 
 
 class Office:

@@ -6,6 +6,7 @@ approval, and the others do when it is walked in the requester's own session, wh
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from guard.core import answer
@@ -13,15 +14,16 @@ from guard.core import ports as p
 from guard.core.approve import question
 from guard.core.authorize import asks
 from guard.core.board import Board, Context, Item
-from guard.core.model import Approval, AuthorizedCall, Outcome, Refusal, Session, ValidCall
+from guard.core.model import Approval, AuthorizedCall, Outcome, Refusal, Session, ToolCall, ValidCall
 from guard.core.paths import Path
 from guard.core.pipeline import judge
 from guard.core.quotas import wanted
 from guard.core.reasons import Reason
 from guard.core.rules import Tool
+from guard.core.validate import fingerprint
 from guard.core.values import Json, digest
 
-LATER = "the rules that need the requester's session judge it before it runs"
+LATER = "what needs the requester's session, or the program's own schema, judges it before it runs"
 _NOBODY = Refusal(reason=Reason.APPROVAL_INVALID, detail="The policy asks nobody about a call like that.")
 
 
@@ -34,12 +36,16 @@ class Revision:
     charges: tuple[p.Charge, ...] | None
 
 
-def revise(old: Approval, row: p.CallRow, context: Context, editor: str, *, known: bool) -> p.Flow[Revision | Outcome]:
+def revise(
+    old: Approval, row: p.CallRow, changes: Mapping[str, Json], context: Context, editor: str, *, known: bool
+) -> p.Flow[Revision | Outcome]:
     """The next revision of an approval, whose call was changed as `row.edits` say; or the outcome by which the policy refuses it.
 
-    `known`: the context's session is the requester's, from the host.
+    `known`: the context's session is the requester's, from the host. Else the newest `changes` are made to the arguments as they stand in the
+    approval, since whoever edits outside of the program may lack its schema, and so its defaults and its definition of the tool.
     """
-    board = Board(items=(Item(key=row.key, call=row.call, row=row, since=row.key.turn),), context=context, opened=None)
+    given = row if known else replace(row, call=ToolCall(row.call.id, row.call.tool, old.arguments), edits=changes)
+    board = Board(items=(Item(key=row.key, call=given.call, row=given, since=row.key.turn),), context=context, opened=None)
     ledgers = yield from judge(board, known=known)
     drawn = wanted(board, ledgers) if known else []
     state = board.states[0]
@@ -54,10 +60,13 @@ def revise(old: Approval, row: p.CallRow, context: Context, editor: str, *, know
         board.put(0, _NOBODY)
         return _refused(board)
     asked = question(valid, origins, rule, row.key, context.policy.version, context.now, row.edits)
+    if not known:  # bound to the definition that the program knows: with another one it will be another call
+        mark = fingerprint(replace(valid.tool, definition=old.definition), valid.digest, context.ref)
+        asked = replace(asked, definition=old.definition, fingerprint=mark)
     new = _next(old, asked, editor, () if known else (LATER,))
     waits = replace(
         row,
-        fingerprint=valid.fingerprint,
+        fingerprint=new.fingerprint,
         mark=valid.mark,
         arguments=valid.arguments,
         approval=new.id,

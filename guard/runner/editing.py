@@ -47,7 +47,7 @@ def flow(guard: GuardBase, approval: Approval, editor: Session, edit: Edit) -> t
         raise ApprovalError("not_editable", "its call does not wait for this approval any more")
     row = replace(row, edits={**row.edits, **changes})
     session, known = _requester(guard, approval)
-    return row, revise(approval, row, _context(guard, row, session), editor.principal, known=known)
+    return row, revise(approval, row, changes, _context(guard, row, session), editor.principal, known=known)
 
 
 def written(
