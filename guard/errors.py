@@ -92,7 +92,7 @@ class ApprovalError(GuardError):
 
     `code` is one of `not_found`, `not_entitled`, `already_decided`, `expired`, `pending`, `stale` (another revision, other content or another
     view than what stands), `own` (the requester, or who edited the call), `voted` (this person voted already), `not_editable`, `refused`
-    (an edit that the policy refuses: `outcome` says how).
+    (an edit that the policy refuses: `outcome` says how); of a grant `not_offered`, `not_approved`, `already_given`.
     A stranger gets `not_found` whether or not the approval exists.
     """
 

@@ -89,7 +89,7 @@ tools:
     repeat: allow
     effect: {probe: {dedupes: true}}
     lease: 2m
-    approve: [{when: {amount: {maximum: 50}}, by: self, expires: 1h, show: [id], assurance: client}, {by: [boss], need: 2, use_within: 15m, edit: [note], secret: [acct], effect: "Pay {amount}", escalate: {after: 12h, to: [chief]}, on_message: cancel}]
+    approve: [{when: {amount: {maximum: 50}}, by: self, expires: 1h, show: [id], assurance: client}, {by: [boss], need: 2, use_within: 15m, edit: [note], secret: [acct], effect: "Pay {amount}", escalate: {after: 12h, to: [chief]}, on_message: cancel, grants: [{scope: same_call, uses: 3, until: 1d}, {amount: amount, at_most: 40, sum: 90, same: [acct]}]}]
 limits:
   turn: {calls: 16, whole: true, result_bytes: 400000, result_tokens: 50000}
   run: {steps: 8, calls: 20, seconds: 120, tokens: 1000, cost: 0.5, equal: 3}
@@ -228,6 +228,14 @@ EDITS: dict[str, tuple[str, str]] = {
     "approval.by": ("by: self, expires: 1h, show: [id], assurance: client}", "by: [chief], expires: 1h, show: [id]}"),
     "approval.when": ("maximum: 50", "maximum: 51"),
     "approval.expires": ("expires: 1h", "expires: 2h"),
+    "approval.grants": ("grants: [{scope: same_call, uses: 3, until: 1d}, ", "grants: ["),
+    "grant.scope": ("scope: same_call", "scope: tool_here"),
+    "grant.amount": ("{amount: amount, at_most: 40", "{amount: most, at_most: 40"),
+    "grant.at_most": ("at_most: 40,", "at_most: 41,"),
+    "grant.sum": ("sum: 90", "sum: 91"),
+    "grant.same": ("same: [acct]}]}]", "same: [id]}]}]"),
+    "grant.uses": ("uses: 3", "uses: 4"),
+    "grant.until": ("until: 1d", "until: 2d"),
     "approval.show": ("show: [id]", "show: [id, amount]"),
     "result.keep": ("keep: [id, acct, total, tier]", "keep: [id, acct, total]"),
     "result.empty": ("empty: none", "empty: nothing"),

@@ -35,13 +35,16 @@ LANGUAGE = (
     "conditions",
     "endpoints",
     "ceilings",
+    "offers",
     "asking",
     "rules",
+    "grants",
     "reasons",
     "approval",
     "model",
     "commands",
     "acting",
+    "granting",
     "ports",
 )  # each may use those before it
 HELPERS = (
@@ -57,12 +60,14 @@ HELPERS = (
     "putback",
     "edited",
     "unseen",
+    "grant_words",
     "untrusted",
     "budget",
     "answer",
     "audit",
     "audit_votes",
     "context",
+    "grant_records",
     "board",
     "recall",
     "endings",
@@ -71,6 +76,7 @@ HELPERS = (
     "quotas",
     "standing",
     "unopened",
+    "permits",
 )  # as well, and the language
 ROOMS = ("parse", "bind", "validate", "ground", "authorize", "limit", "approve", "redact")  # never each other
 BOUNDARY = (
@@ -85,13 +91,16 @@ BOUNDARY = (
     "core.conditions",
     "core.endpoints",
     "core.ceilings",
+    "core.offers",
     "core.asking",
     "core.rules",
+    "core.grants",
     "core.reasons",
     "core.approval",
     "core.model",
     "core.commands",
     "core.acting",
+    "core.granting",
     "core.ports",
 )
 
@@ -108,6 +117,7 @@ def _core() -> dict[str, tuple[str, ...]]:
     rules["core.standing"] += ("core.ground",)
     rules["core.quotas"] += ("core.limit",)  # the room's work on a whole turn
     rules["core.approve"] += ("core.pointers", "core.presented", "core.edited", "core.rights")
+    rules["core.permits"] += ("core.approve",)  # likewise
     rules["core.redact"] += ("core.cutting", "core.hiding")
     rules["core.bind"] += ("core.putback",)
     rules["core.ground"] += ("core.sources",)
@@ -259,6 +269,7 @@ def test_only_the_walk_yields_in_the_core() -> None:
         "guard.core.commands",
         "guard.core.revising",
         "guard.core.standing",
+        "guard.core.permits",
         "guard.core.unopened",
     }
 

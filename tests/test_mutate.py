@@ -191,7 +191,16 @@ def test_every_key_of_the_language_is_taken_away_or_known_to_narrow_nothing() ->
         "enforce",
     }
     assert set(KEYS["after"]) == {"tool", "where", *_NARROWING, "verified", "enforce"}
-    voting = {"need", "use_within", "edit", "secret", "effect", "escalate", "on_message"}  # how it is decided, not whether
+    voting = {
+        "need",
+        "use_within",
+        "edit",
+        "secret",
+        "effect",
+        "escalate",
+        "on_message",
+        "grants",
+    }  # how it is decided, not whether
     assert set(KEYS["approval"]) == {"by", "when", "expires", "show", "assurance", *voting}
     assert set(KEYS["result"]) == {
         "keep",

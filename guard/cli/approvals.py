@@ -10,12 +10,13 @@ import argparse
 import sys
 from functools import partial
 
-from guard.cli import changing, unknown
+from guard.cli import changing, granting, unknown
 from guard.cli.desk import Desk, desk
 from guard.cli.places import DEFAULT_STORE, add_layers
 from guard.cli.show import json_text
 from guard.cli.tables import table
 from guard.cli.views import approval_json, approval_lines, told_yes, utc
+from guard.core.grants import Grant
 from guard.core.model import Approval
 from guard.core.values import JsonObject
 
@@ -25,6 +26,7 @@ EXAMPLES = """examples:
   guard approvals show ap_1f2e0c94b7d35a6881e0         every argument in full, and where it came from
   guard approvals approve ap_1f2e0c94b7d35a6881e0      shows it and asks, at a terminal
   guard approvals approve ap_1f2e0c --yes              without asking; six characters do, where no other id begins with them
+  guard approvals approve ap_1f2e0c --grant amount --at-most 300 --until 2026-12-04   and further calls, as the words say
   guard approvals reject ap_1f2e0c94b7d35a6881e0 --reason "wrong month" --note "third time this week"
   guard approvals edit ap_1f2e0c --set amount=40 --reason "the rest is private"     another person approves the changed call
   guard approvals cancel ap_1f2e0c --reason "no longer needed"                      revoke takes back a yes that was not used
@@ -68,6 +70,7 @@ def _options(parser: argparse.ArgumentParser, verb: str) -> None:
         )
     if verb == "approve":
         parser.add_argument("--yes", action="store_true", help="do not ask at the terminal")
+        granting.options(parser)
     if verb in ("approve", "reject"):
         parser.add_argument("--reason", metavar="TEXT", help="kept with the decision; after a rejection the model may read it")
     if verb == "reject":
@@ -128,16 +131,21 @@ def reject(arguments: argparse.Namespace) -> int:
 def _vote(arguments: argparse.Namespace, *, yes: bool, ask: bool) -> int:
     with desk(arguments) as here:
         shown = here.view(arguments.id)
+        grant = granting.drafted(here, arguments, shown.approval) if yes else None
         if ask or not arguments.json:
-            lines = approval_lines(shown.approval, previous=shown.previous)
+            offers = granting.lines(here, shown.approval, grant) if yes else []
+            lines = [*approval_lines(shown.approval, previous=shown.previous), *offers]
             print("\n".join(lines), file=sys.stderr if arguments.json else sys.stdout, flush=True)
-        if ask and not _confirmed(here):
+        if ask and not _confirmed(here, grant):
             print("guard: nothing was decided", file=sys.stderr)
             return 1
         more = {"approver": here.me, "reason": arguments.reason, "seen": shown.seen, "via": "cli", "assurance": "os-user"}
         vote = here.approvals.approve if yes else partial(here.approvals.reject, note=arguments.note)
         after = vote(shown.approval.id, **more)
-    print(json_text(approval_json(after)) if arguments.json else _told(after, here.me.principal, yes=yes))
+        kept = None if grant is None else granting.given(here, arguments, after)
+        further = {} if kept is None else {"grant": granting.grant_json(here, kept)}
+    lines = [_told(after, here.me.principal, yes=yes), *([] if kept is None else [granting.outcome(kept)])]
+    print(json_text({**approval_json(after), **further}) if arguments.json else "\n".join(lines))
     return 0
 
 
@@ -147,9 +155,9 @@ def _told(after: Approval, who: str, *, yes: bool) -> str:
     return f"{after.status} by {who}; the program that asked {'runs the call' if yes else 'is told'} when it goes on"
 
 
-def _confirmed(here: Desk) -> bool:
+def _confirmed(here: Desk, grant: Grant | None) -> bool:
     """Whether the person at the terminal says yes; anything else is no."""
-    print(f"Approve as {here.me.principal}? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"Approve{' and give this grant' if grant else ''} as {here.me.principal}? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 

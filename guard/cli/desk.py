@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from guard.cli.places import existing_store, person, policy_folder
+from guard.core.grants import Grant
 from guard.core.model import Approval, Session
 from guard.errors import ApprovalError
 from guard.redactors import redactor
 from guard.runner import Approvals, View
 from guard.runner.doubts import Doubts
+from guard.runner.grants import Grants
 from guard.runner.guard import Guard
 
 SHORTEST = 6
@@ -29,6 +31,8 @@ class Desk:
     approvals: Approvals
     doubts: Doubts
     me: Session
+    grants: Grants
+    now: Callable[[], float]
 
     def sees(self, approval: Approval) -> bool:
         """Whether this person may decide about it, asked for it or edited it."""
@@ -42,6 +46,11 @@ class Desk:
     def decides(self, approval: Approval) -> bool:
         """Whether it waits for somebody like this person."""
         return approval.status == "pending" and self.approvals.entitled(approval, self.me)
+
+    def standing(self, grant: Grant) -> str:
+        """How a grant stands, with `void` for one that today's policy no longer offers."""
+        status = grant.status(self.now())
+        return "void" if status == "live" and not self.grants.stands(grant) else status
 
     def list(self, status: str | None) -> list[Approval]:
         """What this person may see, oldest first; None: of any status."""
@@ -75,4 +84,4 @@ def desk(arguments: argparse.Namespace) -> Iterator[Desk]:
     with existing_store(arguments.store) as store:
         me = person(policy, arguments.policy)
         guard = Guard(policy=policy, store=store, tools={}, redactor=redactor(policy.redaction))
-        yield Desk(guard.approvals, guard.unknown, me)
+        yield Desk(guard.approvals, guard.unknown, me, guard.grants, store.now)

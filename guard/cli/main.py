@@ -7,6 +7,7 @@
     guard explain      why a call is allowed, held or refused, and who may do what
     guard diff         what another version of the folder widens or narrows
     guard approvals    list, show, approve or reject the calls that wait for a person
+    guard grants       list, show or revoke the standing permissions that people gave
     guard audit        the records, and whether their chain holds
     guard serve        what programs share: bring the database of a store to this program's version
     guard mcp          stand between an MCP client and an MCP server
@@ -25,14 +26,14 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from guard.cli import approvals, audit, check, demo, diff, explain, init, mcp, serve, test
+from guard.cli import approvals, audit, check, demo, diff, explain, grants, init, mcp, serve, test
 from guard.cli.collecting import seldom
 from guard.cli.places import UsageError
 from guard.cli.show import lines
 from guard.errors import GuardError
 
 DISTRIBUTION = "guard-middleware"
-COMMANDS = (demo, init, check, test, explain, diff, approvals, audit, serve, mcp)
+COMMANDS = (demo, init, check, test, explain, diff, approvals, grants, audit, serve, mcp)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -11,6 +11,7 @@ from math import inf
 from typing import Any, TypeAlias
 
 from guard.core.commands import CallRow, Command, Event, Flow
+from guard.core.grants import Use
 from guard.core.model import Block, CallKey, ConversationRef
 from guard.core.rules import Tool
 from guard.core.values import Json, JsonObject
@@ -72,6 +73,7 @@ class Claim(Command[ClaimAnswer]):
     event: Event | Callable[[int], Event]  # of an attempt, where its number belongs in
     lease: float = inf
     again: bool = False
+    grant: Use | None = None  # what it draws on a grant, instead of spending an approval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

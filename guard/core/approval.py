@@ -108,6 +108,7 @@ class Approval:
     escalate_at: float | None = None
     escalate_to: tuple[str, ...] = ()  # roles that may decide from then on, besides
     escalated_at: float | None = None
+    rule: str = ""  # the mark of the alternative that asked, where it offers standing grants
     ended_by: str | None = None  # who cancelled or revoked it
     ended_at: float | None = None  # when it was cancelled, revoked or superseded
 

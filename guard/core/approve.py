@@ -7,10 +7,15 @@ call and with today's rule again. Comes after limit and before claim, which spen
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from guard.core.edited import changed
-from guard.core.model import Allow, Approval, AuthorizedCall, CallKey, Hold, Refusal, ValidCall
+from guard.core.granting import Standing
+from guard.core.grants import ZERO, Giver, Grant, fits, offered, reaches, room, rule_mark
+from guard.core.grants import drawn as amount_of
+from guard.core.model import Allow, Approval, AuthorizedCall, CallKey, ConversationRef, Hold, Refusal, ValidCall
 from guard.core.paths import Path
 from guard.core.pointers import pointer, spots, within
 from guard.core.presented import mask
@@ -62,6 +67,7 @@ def question(
         by=rule.by,
         by_self=rule.self_,
         policy=policy,
+        rule=rule_mark(rule) if rule.grants else "",
         requested_at=now,
         expires_at=now + rule.expires,
         **_terms(rule, valid, now),
@@ -182,3 +188,59 @@ def _suffices(approval: Approval, rule: ApprovalRule, rights: Rights) -> bool:
         yes = [vote for vote in yes if vote.by != approval.requester]
     still = {vote.by for vote in yes if rights.still(approval, vote, roles if rule.by else None)}
     return len(still) >= max(approval.need, rule.need)
+
+
+@dataclass(slots=True)
+class Drawn:
+    """What calls of this walk are about to draw on one grant: how many, and how much in all."""
+
+    calls: int = 0
+    summed: Decimal = ZERO
+
+
+def granted(
+    call: AuthorizedCall,
+    rule: ApprovalRule,
+    ref: ConversationRef,
+    found: Standing,
+    walk: dict[str, Drawn],
+    now: float,
+    rights: Rights,
+) -> Allow | None:
+    """The call allowed under a grant, where a person would be asked and one of their grants covers it by today's rule; else None.
+
+    `walk` is what calls before this one are about to draw, and is kept. A call that was taken under its grant before has drawn on it already.
+    """
+    valid = call.valid
+    for grant in found.grants:
+        taken, drawn = found.taken == grant.id, walk.setdefault(grant.id, Drawn())
+        about = reaches(grant, ref, valid.tool.name, valid.tool.definition) and fits(grant, valid.arguments, valid.fingerprint)
+        asked = amount_of(grant, valid.arguments)
+        good = ("live", "spent", "expired") if taken else ("live",)
+        if not about or grant.status(now) not in good or not stands(grant, rule, rights):
+            continue
+        if taken:
+            return Allow(call=call, grant=grant)
+        if room(grant, asked, drawn.calls, drawn.summed):
+            drawn.calls, drawn.summed = drawn.calls + 1, drawn.summed + asked
+            return Allow(call=call, grant=grant)
+    return None
+
+
+def stands(grant: Grant, rule: ApprovalRule, rights: Rights) -> bool:
+    """Whether today's policy would let this rule offer the grant, given by enough people who may still approve."""
+    if not offered(grant, rule):
+        return False
+    still = {giver.by for giver in grant.givers if may_give(grant, giver, rule, rights)}
+    return len(still) >= rule.need
+
+
+def may_give(grant: Grant, giver: Giver, rule: ApprovalRule, rights: Rights) -> bool:
+    """Whether this person, as they are today, may give it by today's policy: the requester only where the rule says `self`."""
+    who = rights.today(giver, grant.tenant)
+    if who is None:
+        return False
+    verdict = rights.authorizer.decide(who, grant.tool, "approve")
+    if giver.by == grant.principal:
+        return rule.self_ and not verdict.denied
+    return verdict.allowed and not verdict.denied and bool(rights.authorizer.roles(who) & set(rule.by))

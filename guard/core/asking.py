@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from guard.core.conditions import Condition
+from guard.core.offers import Offer
 from guard.core.paths import Path
 
 OnMessage: TypeAlias = Literal["keep", "cancel"]
@@ -32,6 +33,7 @@ class ApprovalRule:
     escalate_after: float | None = None
     escalate_to: tuple[str, ...] = ()  # roles that may decide as well from then on
     on_message: OnMessage = "keep"  # what becomes of an open question when the user goes on talking
+    grants: tuple[Offer, ...] = ()  # which standing grants may be given from an approval by this rule
 
     @property
     def strictness(self) -> int:

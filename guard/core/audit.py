@@ -137,10 +137,20 @@ def decided(
         shadowed = decision.call.shadowed + shadowed
         verdict = f'"verdict":"{"allow" if isinstance(decision, Allow) else "hold"}","rules":{_names(decision.call.rules)}'
         approval = f',"approval":"{decision.approval.id}"' if decision.approval is not None else ""
+        approval += _under(decision) if isinstance(decision, Allow) else ""
     if shadowed:
         verdict += f',"shadow":{_names(shadowed)}'
     who = f',"session":{_held(session)}' if session is not None else ""
     return f'{head}{_final(last, redactor)}{approval}{who},"decision":{{"policy":"{policy}",{verdict}}}'
+
+
+def _under(allow: Allow) -> str:
+    return f',"grant":{{"id":"{allow.grant.id}"}}' if allow.grant is not None else ""
+
+
+def named(text: str, redactor: Redactor) -> str:
+    """A name that the model chose, as a record may hold it."""
+    return redactor.detect(None, text[:_LONGEST])[0]
 
 
 def _held(session: Session) -> str:
@@ -197,11 +207,11 @@ def unfit(approval: Approval, policy: str, why: str, after: Approval) -> Event:
     )
 
 
-def began(key: CallKey, call: AuthorizedCall, approval: str | None, policy: str, redactor: Redactor, attempt: int = 1) -> Event:
+def began(key: CallKey, allow: Allow, policy: str, redactor: Redactor, attempt: int = 1) -> Event:
     """The call was taken and is about to run: durable before the act."""
-    valid = call.valid
+    valid = allow.call.valid
     head = _head("call.begin", key, _name(valid.call.id, redactor), _POLICY, _of(valid.tool))
-    spent = f',"approval":"{approval}"' if approval else ""
+    spent = f',"approval":"{allow.approval.id}"' if allow.approval else _under(allow)
     execution = f'"exec":{{"class":"{valid.tool.effect}","attempt":{attempt}}}'
     return f'{head}{spent},"args":{{"digest":"{valid.digest}"}},"decision":{{"policy":"{policy}"}},{execution}'
 

@@ -8,6 +8,7 @@ is asked about a call that would be refused. It can only refuse.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from guard.core.model import AuthorizedCall, GroundedCall, Refusal, Session, ValidCall
 from guard.core.ports import Authorizer, Facts
@@ -44,7 +45,7 @@ def authorize(grounded: GroundedCall, session: Session, authorizer: Authorizer, 
         return Refusal(reason=Reason.RULE_REFUSED, detail=enforced.say or _concerns(enforced), rules=(enforced.id,))
     shadowed = tuple(said for rule in tool.rules if rule.shadow and (said := _shadowed(rule, scopes)))
     shadowed += _would_deny(authorizer, session, tool, scope)
-    approval = max((asks(tool, one) for one in scopes), key=lambda rule: 0 if rule is None else rule.strictness)
+    approval = _strictest([rule for one in scopes for rule in _candidates(tool, one)])
     return AuthorizedCall(grounded=grounded, rules=verdict.rules, approval=approval, shadowed=grounded.shadowed + shadowed)
 
 
@@ -115,15 +116,27 @@ def _would_deny(authorizer: Authorizer, session: Session, tool: Tool, scope: Map
 
 
 def asks(tool: Tool, scope: Mapping[str, Json]) -> ApprovalRule | None:
-    """Whom to ask: the first alternative that surely applies, or the strictest of those before it that may apply."""
+    """Whom to ask: the strictest of the alternatives that may apply."""
+    return _strictest(_candidates(tool, scope))
+
+
+def _candidates(tool: Tool, scope: Mapping[str, Json]) -> list[ApprovalRule]:
+    """The alternatives that may apply: the first one that surely does, and those before it that may; all where none could."""
     candidates: list[ApprovalRule] = []
     for rule in tool.approval:
         if rule.when is None or rule.when.surely(scope):
-            candidates.append(rule)
-            break
+            return [*candidates, rule]
         if rule.when.maybe(scope):
             candidates.append(rule)
+    return candidates or list(tool.approval)
+
+
+def _strictest(candidates: Sequence[ApprovalRule]) -> ApprovalRule | None:
+    """The strictest of the alternatives that may apply; where there is more than one, none of their grants is sure to be offered."""
     if not candidates:
-        return tool.approval[-1] if tool.approval else None
+        return None
     chosen = max(candidates, key=lambda rule: rule.strictness)
-    return chosen if chosen.strictness else None
+    if not chosen.strictness:
+        return None
+    sure = not chosen.grants or all(rule is chosen for rule in candidates)
+    return chosen if sure else replace(chosen, grants=())

@@ -10,13 +10,18 @@ from guard.core import answer
 from guard.core import ports as p
 from guard.core.board import Board
 from guard.core.endings import Ended, ended, share
+from guard.core.granting import UseGrant
 from guard.core.model import Allow, AuthorizedCall
-from guard.core.taking import run
+from guard.core.taking import conflicting, refuse_late, run, use_of
 from guard.errors import StoreError
 
 
 def look_all(board: Board, waiting: list[int]) -> p.Flow[list[tuple[int, Ended]]]:
-    """Run look-ups that stand together, and how each ended."""
+    """Run look-ups that stand together, and how each ended. One that is allowed under a grant uses it first, or does not run."""
+    for index in waiting:
+        state = board.states[index]
+        if isinstance(state, Allow) and state.grant is not None:
+            yield from _use(board, index, state)
     allowed = [(index, state) for index in waiting if isinstance(state := board.states[index], Allow)]
     found: list[Ended] = []
     if len(allowed) > 1:
@@ -28,6 +33,24 @@ def look_all(board: Board, waiting: list[int]) -> p.Flow[list[tuple[int, Ended]]
     for index, one in looked:
         board.states[index] = one.outcome
     return looked
+
+
+def _use(board: Board, index: int, allow: Allow) -> p.Flow[None]:
+    """Count a look-up on its grant, durable before it runs; a use is never given back by a look-up that fails."""
+    valid, use = allow.call.valid, use_of(board, index, allow)
+    if use is None:
+        return
+    command = UseGrant(
+        key=board.keys[index], tool=valid.tool.name, arguments=valid.arguments, fingerprint=valid.fingerprint, use=use
+    )
+    try:
+        found = yield from p.ask(command)
+    except StoreError as error:
+        board.down = error.code
+        board.states[index] = yield from refuse_late(board, index, answer.unstored(error.code))
+        return
+    if found is not None:
+        board.states[index] = yield from refuse_late(board, index, conflicting(found, allow))
 
 
 def _look(board: Board, index: int, allow: Allow) -> p.Flow[Ended]:

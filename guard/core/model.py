@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Literal, NoReturn, TypeAlias
 
 from guard.core import approval as _approval
+from guard.core.grants import Grant
 from guard.core.reasons import Reason
 from guard.core.rules import ApprovalRule, Issue, Tool
 from guard.core.values import Json, JsonObject, copy
@@ -197,10 +198,11 @@ class Hold(_NoTruth):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allow(_NoTruth):
-    """The call may be claimed. `approval` is the approved one that the claim will spend, if one was needed."""
+    """The call may be claimed. `approval` is the approved one that the claim will spend, or `grant` the use of a grant, if one was needed."""
 
     call: AuthorizedCall
     approval: Approval | None = None
+    grant: Grant | None = None
 
 
 Decision: TypeAlias = Allow | Hold | Refusal

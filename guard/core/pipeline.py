@@ -43,6 +43,7 @@ from guard.core.model import (
     ValidCall,
 )
 from guard.core.parse import Names, parse
+from guard.core.permits import standing_grants
 from guard.core.putback import Hidden
 from guard.core.putback import wanted as wanted_handles
 from guard.core.quotas import drew, wanted
@@ -196,11 +197,14 @@ def _approve(board: Board) -> p.Flow[None]:
     """Ask a person where the policy says so; nobody is asked about a call that was refused above."""
     context = board.context
     asked: dict[str, Approval] = {}  # questions of this turn, which are not in the store yet
+    grants = yield from standing_grants(board)
     for index, call in board.having(AuthorizedCall):
         if call.approval is None:
             board.put(index, Allow(call=call))
             continue
         item, key = board.items[index], board.keys[index]
+        if index in board.lost and grants.answer(board, index, call):
+            continue  # it goes on under the grant that it was taken under
         question = proposal(call, call.approval, key, context.policy.version, context.now, board.edits(index))
         event = partial(audit.requested, question, key, item.call, context.redactor)
         lost = index in board.lost  # it is in doubt until somebody says yes, so it will not be held: the question opens now
@@ -213,6 +217,8 @@ def _approve(board: Board) -> p.Flow[None]:
             instead=board.waited(index, question.fingerprint),
         )
         found = asked.get(question.fingerprint) or (yield from p.ask(ask))
+        if found is not None and found.status == "pending" and not lost and grants.answer(board, index, call):
+            continue  # a grant answers what a person would be asked, and never a no
         if found is question and not lost:
             asked[question.fingerprint] = question
             board.asks.append(ask)

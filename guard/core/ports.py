@@ -56,6 +56,7 @@ from guard.core.commands import (
     Void,
     ask,
 )
+from guard.core.granting import GrantStore
 from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.redaction import REDACTION, Redaction
 from guard.core.rules import Limits, Tool
@@ -173,7 +174,7 @@ class Sealed:
     body: str
 
 
-class Store(Protocol):
+class Store(GrantStore, Protocol):
     """Where ledger, approvals, budgets and audit live. Synchronous; each method is one transaction, and raises StoreError for every outage."""
 
     blocking: bool  # whether calls may wait for a disk or network, so that async callers use a thread

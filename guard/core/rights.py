@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from guard.core.approval import Approval, Vote
 from guard.core.model import Session
@@ -16,6 +16,22 @@ from guard.core.ports import Authorizer
 
 Sessions: TypeAlias = Callable[[str, str], Session | None]
 """principal, tenant → their session as it is now, with today's roles; None for somebody who may not act any more."""
+
+
+class Gave(Protocol):
+    """What somebody gave: a vote, or a grant."""
+
+    @property
+    def by(self) -> str:
+        """Who."""
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles that the host vouched for then."""
+
+    @property
+    def assurance(self) -> str:
+        """Whose word it is who they were."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,21 +58,21 @@ class Rights:
 
     def still(self, approval: Approval, vote: Vote, by: Collection[str] | None = None) -> bool:
         """Whether who gave this vote could give it now."""
-        who = self._today(approval, vote)
+        who = self.today(vote, approval.tenant)
         return who is not None and self.may(approval, who, by)
 
-    def _today(self, approval: Approval, vote: Vote) -> Session | None:
-        """Who gave the vote, as they are today."""
+    def today(self, gave: Gave, tenant: str) -> Session | None:
+        """Who gave a vote or a grant, as they are today."""
         if self.sessions is not None:
             try:
-                found = self.sessions(vote.by, approval.tenant)
+                found = self.sessions(gave.by, tenant)
             except Exception:  # noqa: BLE001 - nobody can be asked whether this person may
                 return None
-            return found if found is not None and (found.principal, found.tenant) == (vote.by, approval.tenant) else None
-        if vote.assurance == "os-user":  # the policy names who that is
-            known = (one for one in self.people.values() if (one.principal, one.tenant) == (vote.by, approval.tenant))
+            return found if found is not None and (found.principal, found.tenant) == (gave.by, tenant) else None
+        if gave.assurance == "os-user":  # the policy names who that is
+            known = (one for one in self.people.values() if (one.principal, one.tenant) == (gave.by, tenant))
             return next(known, None)
-        return Session(principal=vote.by, tenant=approval.tenant, roles=vote.roles)
+        return Session(principal=gave.by, tenant=tenant, roles=gave.roles)
 
 
 def may_decide(approval: Approval, principal: str, tenant: str, roles: frozenset[str]) -> bool:

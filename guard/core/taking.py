@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from guard.core import answer, audit
 from guard.core import ports as p
 from guard.core.board import Board, Waits, at, row_of
 from guard.core.endings import Ended, ended, idempotency, in_doubt
+from guard.core.grant_records import used
+from guard.core.grants import Use
 from guard.core.model import Allow, Outcome, Refusal, ToolCall, ValidCall
 from guard.core.reasons import Reason
 from guard.core.recall import may_go_on, of_branch, replayed, take_over
@@ -28,15 +31,15 @@ _MARGIN = 5.0  # seconds for what stands between the claim and the tool
 def act(board: Board, index: int, allow: Allow) -> p.Flow[Outcome]:
     """Claim one action, run it, record its outcome."""
     if board.down:  # the store failed behind the action before this one: nobody waits for it again
-        return (yield from _refuse_late(board, index, answer.unstored(board.down)))
+        return (yield from refuse_late(board, index, answer.unstored(board.down)))
     for _ in range(_ROUNDS):
         try:
             won = yield from p.ask(_claim(board, index, allow))
         except StoreError as error:
             board.down = error.code
-            return (yield from _refuse_late(board, index, answer.unstored(error.code)))
+            return (yield from refuse_late(board, index, answer.unstored(error.code)))
         except p.HaltedError:
-            return (yield from _refuse_late(board, index, Refusal(reason=Reason.INTERRUPTED)))
+            return (yield from refuse_late(board, index, Refusal(reason=Reason.INTERRUPTED)))
         if isinstance(won, p.Won):
             return (yield from _perform(board, index, allow, won))
         other = yield from _not_won(board, index, allow, won)
@@ -52,10 +55,21 @@ def _claim(board: Board, index: int, allow: Allow) -> p.Claim:
     row = replace(row_of(board, index, None, "started", key), approval=spent, idem=idem)
 
     def begun(attempt: int) -> p.Event:
-        return audit.began(key, call, spent, context.policy.version, context.redactor, attempt)
+        return audit.began(key, allow, context.policy.version, context.redactor, attempt)
 
     again = index in board.lost and (call.valid.tool.effect == "idempotent" or index in board.probed)
-    return p.Claim(row=row, approval=spent, event=begun, lease=lease_of(call.valid.tool), again=again)
+    return p.Claim(
+        row=row, approval=spent, event=begun, lease=lease_of(call.valid.tool), again=again, grant=use_of(board, index, allow)
+    )
+
+
+def use_of(board: Board, index: int, allow: Allow) -> Use | None:
+    """What a call draws on the grant that it was allowed under."""
+    grant, valid, key = allow.grant, allow.call.valid, board.keys[index]
+    if grant is None:
+        return None
+    call_id = audit.named(valid.call.id, board.context.redactor)
+    return Use(grant=grant.id, terms=grant.terms, definition=valid.tool.definition, event=partial(used, key, call_id))
 
 
 def lease_of(tool: Tool) -> float:
@@ -69,8 +83,7 @@ def _not_won(board: Board, index: int, allow: Allow, found: p.Replay | p.InDoubt
     """What goes back for a call that somebody else has; None where it may be claimed once more."""
     item = board.items[index]
     if isinstance(found, p.Conflict):
-        reason = Reason.APPROVAL_INVALID if found.approval else Reason.CONFLICT
-        return (yield from _refuse_late(board, index, Refusal(reason=reason)))
+        return (yield from refuse_late(board, index, conflicting(found, allow)))
     if isinstance(found, p.Replay) and found.row.outcome is not None:
         return at(replayed(of_branch(board, index, found.row, allow.call.valid), item.call), item.key)
     try:
@@ -80,6 +93,14 @@ def _not_won(board: Board, index: int, allow: Allow, found: p.Replay | p.InDoubt
         return (yield from _probed(board, index, allow)) if allow.call.valid.tool.effect == "probe" else None
     except StoreError:
         return board.doubt(index, found.row)
+
+
+def conflicting(found: p.Conflict, allow: Allow) -> Refusal:
+    """Why a call that was allowed is refused after all."""
+    if found.approval and allow.grant is not None:
+        detail = "What let it run without a question was used up or ended meanwhile. If you propose it again, a person is asked."
+        return Refusal(reason=Reason.APPROVAL_INVALID, detail=detail, note=found.why)
+    return Refusal(reason=Reason.APPROVAL_INVALID if found.approval else Reason.CONFLICT, note=found.why)
 
 
 def _perform(board: Board, index: int, allow: Allow, won: p.Won) -> p.Flow[Outcome]:
@@ -135,7 +156,7 @@ def run(board: Board, index: int, allow: Allow, won: p.Won | None = None, late: 
         return p.Executed(interrupted=True, started=False)
 
 
-def _refuse_late(board: Board, index: int, refusal: Refusal) -> p.Flow[Outcome]:
+def refuse_late(board: Board, index: int, refusal: Refusal) -> p.Flow[Outcome]:
     """A call that was allowed and could not be claimed: it did not run, and the ledger says so where it can.
 
     One that was taken before and lost is in doubt all the same.

@@ -12,6 +12,7 @@ from guard.core.paths import Path
 from guard.core.rules import ApprovalRule, ArgumentRule
 from guard.policy import language
 from guard.policy.conditions import CALL, condition
+from guard.policy.grants import grant_offers
 from guard.policy.grounds import Context
 from guard.policy.problems import Problems, is_invisible
 from guard.policy.rule_files import PERSON
@@ -60,10 +61,15 @@ def _rule(item: Item, context: Context, bound: frozenset[str], *, last: bool) ->
     show = context.arguments(fields.get("show"), "show")
     if not by and not self_ and not _nobody(fields):
         return None
+    if _nobody(fields) and "grants" in fields:
+        problems.error(fields["grants"], "grants: nobody is asked here, so nobody gives one", "leave grants out")
     usual = min(ApprovalRule().expires, context.ceilings.approval_seconds)
     assurance = _assurance(fields, problems, self_=self_)
     more = voting(fields, context, bound, check_role)
-    rule = ApprovalRule(by=by, self_=self_, when=when, expires=expires or usual, show=show, assurance=assurance, **more)
+    offers = grant_offers(fields.get("grants"), context)
+    rule = ApprovalRule(
+        by=by, self_=self_, when=when, expires=expires or usual, show=show, assurance=assurance, grants=offers, **more
+    )
     checked_times(rule, fields, problems)
     return rule
 

@@ -54,6 +54,7 @@ def _paths(tool: Tool) -> Iterator[Path]:
         yield from _asked(rule.when)
     for approval in tool.approval:
         yield from (*approval.show, *_asked(approval.when))
+        yield from (path for offer in approval.grants for path in (offer.field, *offer.same) if path)
 
 
 def _asked(when: Condition | None) -> Iterator[Path]:

@@ -76,8 +76,9 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "blocks": ("text", "structured", "resources", "images"),
     "approval": (
         *("by", "when", "expires", "show", "assurance", "need", "use_within", "edit", "secret", "effect"),
-        *("escalate", "on_message"),
+        *("escalate", "on_message", "grants"),
     ),
+    "grant": ("scope", "amount", "at_most", "sum", "same", "uses", "until"),
     "escalate": ("after", "to"),
     "limits": ("turn", "run", "conversation", "windows"),
     "window": ("calls", "per", "of", "enforce"),

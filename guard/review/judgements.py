@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from guard.core.rules import ApprovalRule, ArgumentRule
 from guard.review.changes import Direction, Fact, demands, matched, most, permits, words
+from guard.review.grant_changes import grant_facts
 from guard.review.regions import Fits, World, same, worlds
 
 TOO_MANY = "too many combinations to compare them all"
@@ -120,6 +121,7 @@ def _compared(old: ApprovalRule | None, new: ApprovalRule | None) -> Iterator[Fa
         yield Fact(expiry, "approve.expires", f"{old.expires:g}s", f"{new.expires:g}s")
     yield from _clicked(old, new)
     yield from _voted(old, new)
+    yield from grant_facts(old.grants, new.grants)
     if old.show != new.show:
         yield _shown(old, new)
 

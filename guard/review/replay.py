@@ -14,6 +14,7 @@ from decimal import Decimal
 
 from guard.core import ports as p
 from guard.core.board import Context
+from guard.core.granting import FindGrants, Standing
 from guard.core.handles import Signs
 from guard.core.model import ConversationRef, Session, ToolCall, Usage
 from guard.core.paths import Path
@@ -126,7 +127,7 @@ def _recorded(record: Record) -> str:
         raise UnknownError("the record does not say what was decided")
     if code in _BUDGETS:
         raise UnknownError(f"{code}: it rested on budgets or checks, which no policy alone can tell")
-    return "hold" if record.at("approval") or code.startswith(_APPROVED) else str(verdict)
+    return "hold" if record.at("approval") or record.at("grant") or code.startswith(_APPROVED) else str(verdict)
 
 
 # -- one decision ------------------------------------------------------------------------------------------------------------
@@ -268,6 +269,8 @@ def _answered(command: object, turn: int, ledgers: Ledgers) -> object:
             raise UnknownError("a record of the host's would have to be looked up")
         case p.TakeQuota():
             return (None,) * len(command.calls)
+        case FindGrants():
+            return (Standing(),) * len(command.calls)
         case p.AskApproval():
             return command.proposal
         case _:

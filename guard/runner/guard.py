@@ -30,6 +30,8 @@ from guard.runner.doubts import AsyncDoubts, Doubts
 from guard.runner.drivers import SyncRun
 from guard.runner.drivers_async import AsyncRun
 from guard.runner.force import InForce
+from guard.runner.grants import Grants
+from guard.runner.grants_async import AsyncGrants
 from guard.runner.hands import Hands
 from guard.runner.records import awaits
 from guard.runner.reload import PolicyState, Reloaded, Reloader, Source
@@ -208,6 +210,11 @@ class Guard(GuardBase):
         return Approvals(self)
 
     @cached_property
+    def grants(self) -> Grants:
+        """Standing permissions that people gave from approvals."""
+        return Grants(self)
+
+    @cached_property
     def unknown(self) -> Doubts:
         """Calls of the store that were started and have no outcome."""
         return Doubts(self)
@@ -241,6 +248,11 @@ class AsyncGuard(GuardBase):
     def approvals(self) -> AsyncApprovals:
         """The approvals of the store, awaited."""
         return AsyncApprovals(self)
+
+    @cached_property
+    def grants(self) -> AsyncGrants:
+        """Standing permissions that people gave from approvals, awaited."""
+        return AsyncGrants(self)
 
     @cached_property
     def unknown(self) -> AsyncDoubts:

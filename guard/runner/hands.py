@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from guard.core import ports as p
 from guard.core.audit import reference
+from guard.core.granting import FindGrants, UseGrant
 from guard.core.model import Session
 from guard.core.sealing import answering
 from guard.core.values import Json, canonical, copy, keyed
@@ -52,6 +53,8 @@ _ANSWERS: dict[type, Callable[[p.Store, Any], Any]] = {
     p.LoadLedger: lambda store, command: store.load_ledger(command),
     p.LoadHandles: lambda store, command: store.handles(command),
     p.FindTwins: lambda store, command: store.find_twins(command),
+    FindGrants: lambda store, command: store.find_grants(command),
+    UseGrant: lambda store, command: store.use_grant(command),
     p.TakeQuota: lambda store, command: store.take(command),
     p.AskApproval: lambda store, command: store.ask(command),
     p.Void: lambda store, command: store.end(command.approval, status="superseded", by="", event=command.event),

@@ -18,7 +18,7 @@ from guard.stores.tables import Asked
 
 LOG = logging.getLogger("guard")
 _DETAIL = (
-    *("tool", "definition", "kind", "origins", "show", "requester", "by", "by_self", "policy", "decided_roles"),
+    *("tool", "definition", "kind", "origins", "show", "requester", "by", "by_self", "policy", "rule", "decided_roles"),
     *("revision", "need", "use_within", "use_by", "supersedes", "superseded_by", "editable", "edited_by", "authors", "secret"),
     *("why", "on_message", "escalate_at", "escalate_to", "escalated_at", "ended_by", "ended_at"),
 )

@@ -6,6 +6,7 @@ counts over a window is in `spans`. Shared by every store; may only ask the tabl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -102,6 +103,14 @@ def take(tables: Tables, command: TakeQuota) -> tuple[Charge | Shadowed | None, 
         return tuple(exceeded if new or isinstance(own, Charge) else None for new, own in zip(fresh, answers, strict=True))
     plan.write()
     return tuple(answers)
+
+
+def draw(tables: Tables, home: Home, place: Place, charges: Sequence[Charge]) -> None:
+    """Draw for a call besides what it holds. Whether it fits was judged by whoever asks, who keeps others from drawing on the same."""
+    tables.expect({tables.budget(charge) for charge in charges})
+    totals = [(tables.budget(charge), tables.meter(tables.budget(charge))[0], charge.amount) for charge in charges]
+    tables.totals({budget: EXACT.add(total, amount) for budget, total, amount in totals})
+    tables.hold(home, place, [(charge, None) for charge in charges], more=True)
 
 
 def release(tables: Tables, home: Home, place: Place, *, sums_only: bool = False) -> None:

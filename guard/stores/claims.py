@@ -12,7 +12,7 @@ from dataclasses import replace
 from guard.core.model import Approval, CallKey
 from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Record, Replay, Vaulted, Won
 from guard.core.reasons import Reason
-from guard.stores import vault
+from guard.stores import grants, vault
 from guard.stores.approvals import LIVE, ask, look
 from guard.stores.budgets import release
 from guard.stores.executors import me
@@ -164,11 +164,27 @@ def claim(tables: Tables, command: Claim) -> ClaimAnswer:
     spent = None if command.approval is None else _spend(tables, command, command.approval)
     if isinstance(spent, Conflict):
         return spent
+    drawing = _drawing(tables, command)
+    if isinstance(drawing, Conflict):
+        return drawing
     if not tables.claim(row, command.approval):
         return InDoubt(row=row)
     if spent is not None:
         tables.close_asked(spent)
-    return _take(tables, command, None)
+    return _take(tables, command, None, drawing)
+
+
+def _drawing(tables: Tables, command: Claim) -> grants.Drawing | Conflict | None:
+    """What the call draws on its grant; or why it cannot."""
+    row = command.row
+    if command.grant is None:
+        return None
+    home, place = home_of(row.key.ref), (row.key.turn, row.key.position)
+    if _contradicted(tables, home, {place}, row):
+        return _conflict("an approval is open for the same call with other content")
+    tool, arguments = row.call.tool, row.arguments or {}
+    found = grants.checked(tables, command.grant, row.key.ref, place, tool, arguments, row.fingerprint)
+    return _conflict(found) if isinstance(found, str) else found
 
 
 def _is_this(old: CallRow, new: CallRow) -> bool:
@@ -184,15 +200,18 @@ def _retake(tables: Tables, command: Claim, before: CallRow) -> ClaimAnswer:
         if isinstance(spent, Conflict):
             return spent
         tables.close_asked(spent)
-    return _take(tables, command, before)
+    drawing = _drawing(tables, command)
+    return drawing if isinstance(drawing, Conflict) else _take(tables, command, before, drawing)
 
 
-def _take(tables: Tables, command: Claim, before: CallRow | None) -> Won:
-    """Write the attempt down: the first one, or one more of a call that was lost, with the key that it had then."""
+def _take(tables: Tables, command: Claim, before: CallRow | None, drawing: grants.Drawing | None) -> Won:
+    """Write the attempt down: the first one, or one more of a call that was lost, with the key that it had then; and what it draws on a grant."""
     home, row = home_of(command.row.key.ref), command.row
     run, attempt = (tables.talk(home).run, 1) if before is None else (before.run, before.attempt + 1)
     idem = row.idem if before is None else before.idem
     until = tables.now + command.lease
+    if drawing is not None:
+        grants.write(tables, drawing, home, (row.key.turn, row.key.position), row.fingerprint)
     tables.append(command.event(attempt) if callable(command.event) else command.event)
     taken = replace(
         row, status="started", at=tables.now, run=run, attempt=attempt, lease=until, idem=idem, executor=me(row.executor)
@@ -247,7 +266,8 @@ def _spend(tables: Tables, command: Claim, approval_id: str) -> Asked | Conflict
     why = _mismatch(asked.approval, command.row)
     if why:
         return _conflict(why)
-    if _contradicted(tables, asked.approval, command.row):
+    key, approval = command.row.key, asked.approval
+    if _contradicted(tables, home_of(key.ref), {(key.turn, key.position), (approval.turn, approval.position)}, command.row):
         return _conflict("another approval is open for the same call with other content")
     return replace(asked, approval=replace(asked.approval, status="consumed"))
 
@@ -262,9 +282,7 @@ def _mismatch(approval: Approval, row: CallRow) -> str:
     return ""
 
 
-def _contradicted(tables: Tables, approval: Approval, row: CallRow) -> bool:
-    home = home_of(row.key.ref)
-    places = {(row.key.turn, row.key.position), (approval.turn, approval.position)}
+def _contradicted(tables: Tables, home: Home, places: set[Place], row: CallRow) -> bool:
     live = [look(tables, asked).approval for place in sorted(places) for asked in tables.alive(home, place)]
     return any(other.status in LIVE and other.fingerprint != row.fingerprint for other in live)
 

@@ -32,16 +32,17 @@ from guard.core.ports import (
     Vaulted,
 )
 from guard.errors import ApprovalError, StoreError
-from guard.stores import approvals, budgets, claims, doubts, turns, vault, votes
+from guard.stores import approvals, budgets, claims, doubts, grants, turns, vault, votes
 from guard.stores.backend import Backend
 from guard.stores.executors import me
+from guard.stores.grant_ledger import GrantLedger
 from guard.stores.owners import home_of, own, visible
 from guard.stores.plain import plain
 from guard.stores.tables import Plain, Tables, Wanted
 from guard.stores.watermark import older
 
 
-class LedgerStore:
+class LedgerStore(GrantLedger):
     """The `Store` port over any `Backend`. StoreError comes from the tables; methods say what else they raise."""
 
     __slots__ = ("__weakref__", "_epoch", "_tables", "blocking", "chains", "secret")
@@ -227,7 +228,16 @@ class LedgerStore:
 
     def end(self, approval_id: str, *, status: Ending, by: str, event: Told) -> Approval:
         """Cancel an approval, or revoke one that was approved. Raises ApprovalError where it cannot be."""
-        return _or_raise(self._tables.write(lambda tables: votes.end(tables, approval_id, status, by, event)))
+        return _or_raise(
+            self._tables.write(lambda tables: self._ended(tables, votes.end(tables, approval_id, status, by, event)))
+        )
+
+    @staticmethod
+    def _ended(tables: Tables, answer: Approval | ApprovalError) -> Approval | ApprovalError:
+        """What was given together with a yes that is taken back ends with it."""
+        if isinstance(answer, Approval):
+            grants.withdrawn(tables, answer)
+        return answer
 
     def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
         """Audit records of one chain behind `after`, in order of seq."""

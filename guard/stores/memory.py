@@ -18,13 +18,13 @@ from guard.stores.chain import GENESIS, write
 from guard.stores.claims import FINISHED, LEDGER
 from guard.stores.gate import Gate
 from guard.stores.ledger import LedgerStore
-from guard.stores.memory_budgets import MemoryBudgets
 from guard.stores.memory_doubts import Room
+from guard.stores.memory_grants import MemoryGrants
 from guard.stores.stamp import Stamps
 from guard.stores.tables import Home, Mark, Place, Plain, T, Tables, Talk
 
 
-class MemoryTables(MemoryBudgets):
+class MemoryTables(MemoryGrants):
     """`Tables` in dicts. The object itself is the transaction."""
 
     blocking = False

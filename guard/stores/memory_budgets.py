@@ -59,7 +59,7 @@ class MemoryBudgets(MemoryDoubts):
         """Whether a call holds anything."""
         return bool(self._rooms[home].charges.get(place))
 
-    def hold(self, home: Home, place: Place, charges: Sequence[tuple[Charge, float | None]]) -> None:
+    def hold(self, home: Home, place: Place, charges: Sequence[tuple[Charge, float | None]], *, more: bool = False) -> None:  # noqa: ARG002 - it is added either way
         """Keep what a call holds."""
         held = self._rooms[home].charges
         new = tuple(self._held(home, place, charge, at) for charge, at in charges)

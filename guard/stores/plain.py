@@ -19,7 +19,7 @@ from guard.stores.tables import Plain
 def plain(command: Claim, epoch: int) -> Plain | None:
     """The claim written out, where it is a first one that spends nothing; all that may stand in its way then is what the tables hold."""
     row = command.row
-    if command.approval is not None or command.again or row.outcome is not None:
+    if command.approval is not None or command.grant is not None or command.again or row.outcome is not None:
         return None
     event = command.event(1) if callable(command.event) else command.event
     return Plain(_columns(command, epoch), event, row.idem, command.lease)

@@ -31,6 +31,7 @@ ALIKE = sql.alike(1, in_run=False)
 ALIKE_IN_RUN = sql.alike(1, in_run=True)
 LOCK = sql.TALK + " FOR UPDATE"
 LOCK_ASKED = "SELECT id FROM conversations WHERE id = (SELECT conversation FROM approvals WHERE id = ?) FOR UPDATE"
+LOCK_GRANT = "SELECT id FROM grants WHERE id = ? FOR UPDATE"
 LOCK_ALL = "LOCK TABLE conversations IN EXCLUSIVE MODE"
 CREATE = sql.CREATE + " ON CONFLICT DO NOTHING"
 METER = sql.METER + " FOR UPDATE"

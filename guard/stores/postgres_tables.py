@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from guard.core.approval import Approval, Vote
+from guard.core.grants import Grant
 from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Event, Won
 from guard.errors import StoreError
@@ -255,6 +256,13 @@ class Writing(Reading):
         """Add a vote."""
         self.approved_one = approval.status == "approved"
         super().vote(approval, vote)
+
+    # grants
+
+    def granted(self, grant_id: str) -> Grant | None:
+        """One grant; it stays so until the transaction ends."""
+        self.run(postgres_sql.LOCK_GRANT, grant_id)
+        return super().granted(grant_id)
 
     # audit
 

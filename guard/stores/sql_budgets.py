@@ -40,10 +40,10 @@ class SqlBudgets(SqlApprovals):
         """Whether a call holds anything."""
         return self.one(sql.HOLDS, name_of(home), *place) is not None
 
-    def hold(self, home: Home, place: Place, charges: Sequence[tuple[Charge, float | None]]) -> None:
+    def hold(self, home: Home, place: Place, charges: Sequence[tuple[Charge, float | None]], *, more: bool = False) -> None:
         """Keep what a call holds."""
         call = (name_of(home), *place)
-        last = self.one(sql.LAST_DRAW, *call) if any(at is not None for _, at in charges) else None
+        last = self.one(sql.LAST_DRAW, *call) if more or any(at is not None for _, at in charges) else None
         first = 0 if last is None or last[0] is None else int(last[0]) + 1
         for number, (charge, at) in enumerate(charges, first):
             due = None if at is None or charge.window is None else at + charge.window

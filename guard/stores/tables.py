@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from guard.core.approval import Approval, Vote
 from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Charge, Event, Sealed, Won
+from guard.stores.grant_tables import GrantTables
 from guard.stores.vault_tables import VaultTables
 
 T = TypeVar("T")
@@ -123,7 +124,7 @@ class Plain:
         return Won(at=at, attempt=1, idem=self.idem, lease=self.lease)
 
 
-class Tables(VaultTables, Protocol):
+class Tables(VaultTables, GrantTables, Protocol):
     """What stands in the tables, as one transaction sees and changes it."""
 
     now: float  # the time of the transaction
@@ -239,8 +240,8 @@ class Tables(VaultTables, Protocol):
     def holds(self, home: Home, place: Place) -> bool:
         """Whether a call holds anything."""
 
-    def hold(self, home: Home, place: Place, charges: Sequence[tuple[Charge, float | None]]) -> None:
-        """Keep what a call holds, besides what it held; each with the time at which it was drawn if it counts over a window."""
+    def hold(self, home: Home, place: Place, charges: Sequence[tuple[Charge, float | None]], *, more: bool = False) -> None:
+        """Keep what a call holds, besides what it held (`more`: it may hold some); each with the time at which it was drawn if it counts over a window."""
 
     def draws(self, home: Home, place: Place, *, sums_only: bool) -> tuple[Draw, ...]:
         """What a call holds, or what of it belongs to sums over arguments."""

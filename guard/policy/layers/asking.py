@@ -14,11 +14,13 @@ from guard.core.rules import ApprovalRule
 from guard.core.values import canonical, equal
 from guard.policy import language
 from guard.policy.approvals import NEVER, SELF
-from guard.policy.layers.both import Both, listed, mapping, seconds, words
+from guard.policy.grants import offer
+from guard.policy.layers.both import Both, listed, mapping, parts, seconds, words
+from guard.policy.problems import Problems
 from guard.policy.rule_files import ROLE
 from guard.policy.source import Item
 
-COMPARED = frozenset({"by", "when", "expires", "show", "need", "use_within", "edit", "on_message"})
+COMPARED = frozenset({"by", "when", "expires", "show", "need", "use_within", "edit", "on_message", "grants"})
 _MOST = 10  # alternatives whose cases are gone through one by one
 _SAME = "name only roles that stand there, or the same alternatives under the same when"
 
@@ -125,6 +127,7 @@ def _tightened(both: Both, one: _Asked, among: Sequence[_Asked]) -> Item:
         _shorten(both, asking, fields)
         _show(both, asking, fields)
         _vote(both, [other.item for other in asking], fields)
+        _granted(both, asking, fields)
     return mapping(one.item, fields) if fields else one.item
 
 
@@ -206,3 +209,18 @@ def _within(both: Both, wide: Item, fields: dict[str, Item]) -> None:
     if most is not None and (seconds(own) or 0.0) > most:
         when = f"within {language.spelled(most)}" if theirs is not None else "until expires is over"
         both.loosens(f"it is used {when}", "write no more, or leave use_within out", wide=theirs or wide, narrow=own)
+
+
+def _granted(both: Both, asking: Sequence[_Asked], fields: dict[str, Item]) -> None:
+    """Which standing grants may be given: none unless it is written here too, and each within what every wider alternative offers."""
+    for spot in parts(fields.get("grants")):
+        own = offer(spot, Problems())
+        for other in asking:
+            offers = [offer(one, Problems()) for one in parts(other.item.fields.get("grants"))]
+            if own is not None and not any(one is not None and one.covers(own) for one in offers):
+                both.loosens(
+                    f"grants: {own.scope} is more than may be given",
+                    "leave it out, or bound it as there",
+                    wide=other.item,
+                    narrow=spot,
+                )

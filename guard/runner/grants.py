@@ -1,0 +1,232 @@
+"""Grants: standing permissions that people give from an approval, list and take back. Nothing here runs a call.
+
+Who the giver is comes from the host as a `Session`; whether they may give it, and what may be given, is judged here against the policy in force, and the
+store writes it in one transaction. Whether a grant still covers a call is judged anew each time by the walk. A stranger learns nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn, Unpack
+
+from guard.core import grant_records
+from guard.core.approval import Assurance
+from guard.core.approve import may_give, stands
+from guard.core.grant_words import words
+from guard.core.grants import Giver, Grant, GrantStatus, constrained, offered, rule_mark
+from guard.core.model import Approval, CallKey, ConversationRef, Session
+from guard.core.offers import Offer, Scope
+from guard.core.paths import Path
+from guard.core.pointers import pointer, within
+from guard.core.rules import ApprovalRule, Tool
+from guard.core.values import digest
+from guard.errors import ApprovalError
+from guard.runner.approvals import Approvals
+from guard.runner.behind import hiding
+from guard.runner.grant_bounds import Bounds, bounded, narrowed
+
+if TYPE_CHECKING:
+    from guard.runner.guard import GuardBase
+
+
+class Grants:
+    """The grants of a guard's store."""
+
+    def __init__(self, guard: GuardBase) -> None:
+        self._guard = guard
+
+    def list(
+        self,
+        *,
+        status: GrantStatus | None = "live",
+        tenant: str | None = None,
+        principal: str | None = None,
+        conversation: str | None = None,
+        approval: str | None = None,
+    ) -> tuple[Grant, ...]:
+        """Grants, oldest first; live ones unless `status` says otherwise (None: all). One of no conversation is one of each."""
+        found = self._guard.store.grants(tenant=tenant, principal=principal, approval=approval)
+        now = self._guard.store.now()
+        here = (one for one in found if conversation is None or one.conversation in (None, conversation))
+        return tuple(one for one in here if status in (None, one.status(now)))
+
+    def show(self, grant_id: str | Grant) -> Grant:
+        """One grant as it is now, with what calls have drawn on it. Raises ApprovalError (`not_found`)."""
+        name = grant_id.id if isinstance(grant_id, Grant) else str(grant_id)
+        found = self._guard.store.grant(name)
+        return found if found is not None else _not_found(name)
+
+    def words(self, grant: Grant) -> tuple[str, ...]:
+        """What it permits, in sentences that a person reads before giving it."""
+        tool = self._guard.policy.tools.get(grant.tool)
+        return words(grant, tuple(tool.schema.get("properties", {})) if tool else ())
+
+    def stands(self, grant: Grant) -> bool:
+        """Whether today's policy would let it be given still, to people who may still approve. If not, it covers no call."""
+        policy, rights = self._guard.policy, self._guard.rights
+        tool = policy.tools.get(grant.tool)
+        rules = () if tool is None or self._redefined(tool, grant.definition) else tool.approval
+        try:
+            return any(stands(grant, rule, rights) for rule in rules)
+        except Exception:  # noqa: BLE001 - a policy that cannot be evaluated offers nothing
+            return False
+
+    def offers(self, approval_id: str | Approval, *, by: Session) -> tuple[Offer, ...]:
+        """What this person could give from this approval by the policy in force. Raises ApprovalError where they may not decide about it."""
+        rule = self._rule(self._approval(approval_id, by))
+        return () if rule is None else rule.grants
+
+    def draft(
+        self,
+        approval_id: str | Approval,
+        *,
+        by: Session,
+        scope: Scope,
+        reason: str | None = None,
+        assurance: Assurance = "host",
+        **bounds: Unpack[Bounds],
+    ) -> Grant:
+        """The grant that `give` would keep, to be read before. Nothing is kept. Takes the same, and raises the same, but for what the vote decides."""
+        approval = self._approval(approval_id, by)
+        rule = self._rule(approval)
+        name = "gr_" + digest("guard-grant-id-v1", approval.id, scope)[:20]
+        known = self._guard.store.grant(name)
+        if known is not None and not bounded(bounds):
+            return replace(known, givers=(self._giver(by, assurance),), reason=reason or known.reason)
+        offers = [one for one in (() if rule is None else rule.grants) if one.scope == scope]
+        if rule is None or not offers:
+            raise ApprovalError("not_offered", f"the policy in force offers no grant {scope} from this approval{_others(rule)}")
+        made, why = None, ApprovalError("not_offered", "")
+        for offer in offers:
+            try:
+                made = self._made(
+                    approval, rule, narrowed(offer, bounds, self._guard.store.now()), self._giver(by, assurance), name
+                )
+                break
+            except ApprovalError as error:
+                why = error
+        if made is None:
+            raise why
+        return replace(made, reason=reason)
+
+    def give(
+        self,
+        approval_id: str | Approval,
+        *,
+        by: Session,
+        scope: Scope,
+        reason: str | None = None,
+        assurance: Assurance = "host",
+        **bounds: Unpack[Bounds],
+    ) -> Grant:
+        """Let further calls run without a question, within what the policy offers and these bounds: a grant is never widened afterwards.
+
+        The approval must be approved, or have this person's yes. Where the rule needs several
+        people it is `proposed` until so many gave it: the others give the same without bounds. Raises ApprovalError (`not_found`, `not_entitled`,
+        `not_offered`, `not_approved`, `already_given`).
+        """
+        approval = self._approval(approval_id, by)
+        made = self.draft(approval, by=by, scope=scope, reason=reason, assurance=assurance, **bounds)
+        hides = hiding(self._guard, _key(approval), approval.arguments)
+        return self._guard.store.give(made, partial(grant_records.given, by=by, assurance=assurance, redactor=hides))
+
+    def revoke(self, grant_id: str | Grant, *, by: Session, reason: str | None = None) -> Grant:
+        """Take it back, for good: by whoever gave it, whoever may approve calls of the tool today, or the person whose calls it covers.
+
+        A call that has begun goes on. Raises ApprovalError (`not_found`, `already_decided`).
+        """
+        grant = self.show(grant_id)
+        if not isinstance(by, Session) or not self.concerns(grant, by):
+            _not_found(grant.id)
+        event = partial(grant_records.revoked, by=by, redactor=self._guard.redactor)
+        return self._guard.store.revoke_grant(grant.id, by=by.principal, reason=reason, event=event)
+
+    def concerns(self, grant: Grant, person: Session) -> bool:
+        """Whether this person may see it and take it back."""
+        if person.tenant != grant.tenant:
+            return False
+        if person.principal in (grant.principal, *(giver.by for giver in grant.givers)):
+            return True
+        try:
+            verdict = self._guard.policy.authorizer.decide(person, grant.tool, "approve")
+        except Exception:  # noqa: BLE001 - a policy that cannot be evaluated entitles nobody
+            return False
+        return verdict.allowed and not verdict.denied
+
+    def _approval(self, approval_id: str | Approval, by: Session) -> Approval:
+        if not isinstance(by, Session):
+            raise ApprovalError("not_entitled", "whoever gives a grant is a Session that the host authenticated")
+        approvals = Approvals(self._guard)
+        approval = approvals.show(approval_id)
+        if not approvals.entitled(approval, by):
+            if (by.principal, by.tenant) == (approval.requester, approval.tenant):
+                raise ApprovalError("not_entitled", "the requester may not give a grant for these calls; another person must")
+            raise ApprovalError("not_found", f"there is no approval {approval.id} that this person may decide about")
+        return approval
+
+    def _rule(self, approval: Approval) -> ApprovalRule | None:
+        """The alternative of today's policy by which the approval was asked for, where there is still the same one."""
+        tool = self._guard.policy.tools.get(approval.tool)
+        if tool is None or self._redefined(tool, approval.definition):
+            return None
+        return next((rule for rule in tool.approval if rule.strictness and rule_mark(rule) == approval.rule), None)
+
+    def _redefined(self, tool: Tool, definition: str) -> bool:
+        """Whether the tool is defined anew, where that can be told: a guard without the program's functions does not know what they take."""
+        return tool.name in self._guard.hands.tools and tool.definition != definition
+
+    def _giver(self, by: Session, assurance: Assurance) -> Giver:
+        return Giver(by=by.principal, roles=tuple(sorted(by.roles)), at=self._guard.store.now(), assurance=assurance)
+
+    def _made(self, approval: Approval, rule: ApprovalRule, offer: Offer, giver: Giver, name: str) -> Grant:
+        constraint = constrained(offer, approval.arguments, approval.fingerprint)
+        if constraint is None:
+            missing = ", ".join(map(str, offer.same))
+            raise ApprovalError(
+                "not_offered", f"this call has no single value for each of {missing}: without one there is nothing to hold to"
+            )
+        made = Grant(
+            id=name,
+            tenant=approval.tenant,
+            principal=approval.requester,
+            conversation=None if offer.scope == "amount" else approval.conversation,
+            branch="" if offer.scope == "amount" else approval.branch,
+            tool=approval.tool,
+            definition=approval.definition,
+            kind=approval.kind,
+            rule=approval.rule,
+            need=max(approval.need, rule.need),
+            scope=offer.scope,
+            constraint=constraint,
+            uses=offer.uses,
+            until=None if offer.until is None else giver.at + offer.until,
+            policy=self._guard.policy.version if approval.tool in self._guard.hands.tools else approval.policy,
+            approval=approval.id,
+            secret=tuple(str(path) for path in offer.same if _secret(path, approval)),
+            givers=(giver,),
+            at=giver.at,
+        )
+        if not offered(made, rule) or not may_give(made, giver, rule, self._guard.rights):
+            raise ApprovalError("not_offered", "the policy in force does not let this person give such a grant")
+        return made
+
+
+def _secret(path: Path, approval: Approval) -> bool:
+    """Whether something at a path is what nobody is shown."""
+    place = pointer(path.steps)
+    return within(place, approval.secret) or any(within(one, [place]) for one in approval.secret)
+
+
+def _others(rule: ApprovalRule | None) -> str:
+    found = ", ".join(dict.fromkeys(offer.scope for offer in rule.grants)) if rule else ""
+    return f" (it offers {found})" if found else ""
+
+
+def _key(approval: Approval) -> CallKey:
+    names = {"tenant": approval.tenant, "principal": approval.requester, "conversation": approval.conversation}
+    return CallKey(ConversationRef(**names, branch=approval.branch), approval.turn, approval.position)
+
+
+def _not_found(name: str) -> NoReturn:
+    raise ApprovalError("not_found", f"there is no grant {name} that this person may see")

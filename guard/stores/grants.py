@@ -1,0 +1,248 @@
+"""Grants: given once, counted and summed where a call is taken, revoked for good.
+
+What is drawn on a grant stands with the budgets, so that calls give it back by the same rule as every sum: one that turns out not to have run gives back
+everything, an action that failed gives back what it summed, a look-up gives back nothing. Shared by every store; may only ask the tables. Comes after
+`approvals` and `budgets`, before `claims` and `ledger`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from guard.core.granting import Asking, FindGrants, Standing, UseGrant
+from guard.core.grants import Grant, Use, drawn, fits, reaches, room
+from guard.core.model import Approval, ConversationRef
+from guard.core.ports import Charge, Conflict, Event
+from guard.core.values import JsonObject
+from guard.errors import ApprovalError
+from guard.stores.approvals import is_due, look
+from guard.stores.budgets import draw
+from guard.stores.owners import home_of, own, visible
+from guard.stores.stamp import time_text
+from guard.stores.tables import SUM, Home, Place, Tables
+
+_NARROWEST = {"same_call": 0, "amount": 1, "tool_here": 2}
+_ENDLESS = Decimal("Infinity")
+_USES, _SUMMED = "uses", "summed"
+
+
+def counted(tables: Tables, grant: Grant) -> Grant:
+    """The grant with what is drawn on it."""
+    uses, *sums = (tables.meter(tables.budget(_charge(grant, name, Decimal(0))))[0] for name in (_USES, _SUMMED, SUM + _SUMMED))
+    return replace(grant, used=int(uses), summed=sum(sums, Decimal(0)))
+
+
+def _charge(grant: Grant, name: str, amount: Decimal) -> Charge:
+    return Charge(scope=f"grant {grant.id}", name=name, amount=amount, limit=_ENDLESS)
+
+
+def _charges(grant: Grant, asked: Decimal) -> tuple[Charge, ...]:
+    """What one call draws: one use and, of an amount, so much; whether it fits is judged by the grant."""
+    named = SUM + _SUMMED if grant.kind == "action" else _SUMMED
+    summed = (_charge(grant, named, asked),) if grant.scope == "amount" else ()
+    return (_charge(grant, _USES, Decimal(1)), *summed)
+
+
+# -- finding -----------------------------------------------------------------------------------------------------------------
+
+
+def find(tables: Tables, command: FindGrants) -> tuple[Standing, ...]:
+    """What may cover these calls, the narrowest first. See FindGrants."""
+    return tuple(_standing(tables, one) for one in command.calls)
+
+
+def _standing(tables: Tables, asking: Asking) -> Standing:
+    ref = asking.key.ref
+    grants = tables.granted_to(ref.tenant, ref.principal, asking.tool)
+    home, place = home_of(ref), (asking.key.turn, asking.key.position)
+    known = visible(tables, ref)
+    taken = tables.under(home, place) if known else None
+    if taken is not None and all(grant.id != taken for grant in grants):
+        one = tables.granted(taken)
+        grants = (*grants, one) if one is not None and one.revoked_at is None else grants
+    if known and grants and refused(tables, home, asking.fingerprint):
+        return Standing(taken=taken)
+    found = sorted((counted(tables, grant) for grant in grants), key=_order)
+    return Standing(grants=tuple(found), taken=taken)
+
+
+def _order(grant: Grant) -> tuple[int, float, float]:
+    return _NARROWEST[grant.scope], float("inf") if grant.until is None else grant.until, grant.at
+
+
+def refused(tables: Tables, home: Home, fingerprint: str) -> bool:
+    """Whether a person said no to this very call in this conversation."""
+    return any(asked.approval.status == "rejected" for asked in tables.about(home, fingerprint))
+
+
+# -- using -------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A use that was checked and is yet to be written. `fresh`: the call has drawn nothing on this grant so far."""
+
+    grant: Grant
+    use: Use
+    asked: Decimal
+    fresh: bool
+
+
+def checked(
+    tables: Tables, use: Use, ref: ConversationRef, place: Place, tool: str, arguments: JsonObject, fingerprint: str
+) -> Drawing | str:
+    """Whether the call may draw on the grant now, or why not. From here on nobody else changes the grant. Writes nothing."""
+    grant = tables.granted(use.grant)
+    if grant is None or grant.terms != use.terms:
+        return "there is no such grant"
+    if not reaches(grant, ref, tool, use.definition) or not fits(grant, arguments, fingerprint):
+        return "the grant is for other calls"
+    if refused(tables, home_of(ref), fingerprint):
+        return "a person said no to this call"
+    if any(is_due(asked, tables.now) for asked in tables.about(home_of(ref), fingerprint)):
+        return "the time for a decision about this call is over"
+    grant, fresh = counted(tables, grant), tables.under(home_of(ref), place) != grant.id
+    status = grant.status(tables.now)
+    if status == "revoked" or (fresh and status != "live"):
+        return f"the grant is {status}"
+    asked = drawn(grant, arguments)
+    if fresh and not room(grant, asked):
+        return "the grant has not so much left"
+    return Drawing(grant, use, asked, fresh)
+
+
+def write(tables: Tables, drawing: Drawing, home: Home, place: Place, fingerprint: str) -> None:
+    """Draw it, with its record, and end the questions that it answers."""
+    if not drawing.fresh:
+        return
+    grant, asked = drawing.grant, drawing.asked
+    draw(tables, home, place, _charges(grant, asked))
+    tables.put_under(home, place, grant.id, asked)
+    tables.append(drawing.use.event(counted(tables, grant)))
+    for question in tables.about(home, fingerprint):
+        if question.approval.status == "pending":
+            tables.append(_answered(question.approval, grant))
+            ended = replace(question.approval, status="cancelled", ended_by=grant.id, ended_at=tables.now)
+            tables.close_asked(replace(question, approval=ended))
+
+
+def _answered(approval: Approval, grant: Grant) -> Event:
+    return {
+        "kind": "approval.cancelled",
+        "tenant": approval.tenant,
+        "conversation": approval.conversation,
+        "principal": approval.requester,
+        "turn": approval.turn,
+        "position": approval.position,
+        "actor": {"type": "policy"},
+        "tool": {"name": approval.tool, "definition": approval.definition, "kind": approval.kind},
+        "approval": approval.id,
+        "fingerprint": approval.fingerprint,
+        "grant": {"id": grant.id},
+        "approval_state": {"status": "cancelled"},
+    }
+
+
+def use(tables: Tables, command: UseGrant) -> Conflict | None:
+    """Let a look-up use a grant. See UseGrant."""
+    home, place = own(tables, command.key.ref), (command.key.turn, command.key.position)
+    found = checked(tables, command.use, command.key.ref, place, command.tool, command.arguments, command.fingerprint)
+    if isinstance(found, str):
+        return Conflict(why=found, approval=True)
+    write(tables, found, home, place, command.fingerprint)
+    return None
+
+
+# -- giving and taking back --------------------------------------------------------------------------------------------------
+
+
+def give(tables: Tables, grant: Grant, event: Callable[[Grant], Event]) -> Grant | ApprovalError:
+    """Keep a grant, or add its giver to the one that is proposed. Returned, not raised: an expiry found here must be kept. See GrantStore."""
+    asked = tables.asked(grant.approval)
+    if asked is None:
+        return ApprovalError("not_found", "there is no such approval")
+    approval = look(tables, asked).approval
+    [giver] = grant.givers
+    if approval.status not in ("approved", "consumed") and not _voted(approval, giver.by):
+        return ApprovalError("not_approved", f"the approval is {approval.status}: a grant is given with a yes")
+    known = tables.granted(grant.id)
+    if known is not None and known.revoked_at is not None:
+        return ApprovalError("already_given", f"the grant was revoked by {known.revoked_by} at {time_text(known.revoked_at)}")
+    if known is not None and known.terms == replace(grant, at=known.at).terms:
+        if any(one.by == giver.by for one in known.givers):
+            return counted(tables, known)
+        if len(known.givers) < known.need:
+            return _kept(tables, replace(known, givers=(*known.givers, giver)), event)
+    if known is not None:
+        return ApprovalError(
+            "already_given", f"another grant was given from this approval by {known.by} at {time_text(known.at)}"
+        )
+    return _kept(tables, grant, event)
+
+
+def _voted(approval: Approval, person: str) -> bool:
+    return approval.status == "pending" and any(vote.by == person for vote in approval.yes)
+
+
+def _kept(tables: Tables, grant: Grant, event: Callable[[Grant], Event]) -> Grant:
+    tables.append(event(grant))
+    tables.keep_grant(grant)
+    return counted(tables, grant)
+
+
+def revoke(tables: Tables, grant_id: str, by: str, reason: str | None, event: Callable[[Grant], Event]) -> Grant | ApprovalError:
+    """End a grant for good."""
+    grant = tables.granted(grant_id)
+    if grant is None:
+        return ApprovalError("not_found", "there is no such grant")
+    if grant.revoked_at is not None:
+        return ApprovalError("already_decided", f"already revoked by {grant.revoked_by} at {time_text(grant.revoked_at)}")
+    ended = replace(counted(tables, grant), revoked_by=by, revoked_at=tables.now, revoked_why=reason)
+    tables.append(event(ended))
+    tables.keep_grant(ended)
+    return ended
+
+
+def shown(tables: Tables, grant_id: str) -> Grant | None:
+    """One grant, with what was drawn on it."""
+    found = tables.granted(grant_id)
+    return None if found is None else counted(tables, found)
+
+
+def listed(tables: Tables, *, tenant: str | None, principal: str | None, approval: str | None) -> tuple[Grant, ...]:
+    """Grants, oldest first, with what was drawn on them."""
+    return tuple(counted(tables, one) for one in tables.grants(tenant=tenant, principal=principal, approval=approval))
+
+
+def withdrawn(tables: Tables, approval: Approval) -> None:
+    """The yes was taken back: what was given with it is, too."""
+    for grant in tables.grants(tenant=None, principal=None, approval=approval.id):
+        if grant.revoked_at is None:
+            _end(tables, grant, approval.ended_by or "guard", f"the approval was {approval.status}")
+
+
+def restored(tables: Tables) -> None:
+    """A backup was put back: how often a grant was used since then cannot be known, so none of them goes on."""
+    for grant in tables.grants(tenant=None, principal=None, approval=None):
+        if grant.revoked_at is None:
+            _end(tables, grant, "guard", "a backup was put back")
+
+
+def _end(tables: Tables, grant: Grant, by: str, why: str) -> None:
+    ended = replace(grant, revoked_by=by, revoked_at=tables.now, revoked_why=why)
+    tables.append(_ended(ended))
+    tables.keep_grant(ended)
+
+
+def _ended(grant: Grant) -> Event:
+    return {
+        "kind": "grant.revoked",
+        "tenant": grant.tenant,
+        "principal": grant.principal,
+        "actor": {"type": "service"},
+        "approval": grant.approval,
+        "tool": {"name": grant.tool, "definition": grant.definition, "kind": grant.kind},
+        "grant": {"id": grant.id, "status": "revoked", "reason": grant.revoked_why},
+    }

@@ -1,0 +1,56 @@
+"""The part of the memory store that keeps grants. Holds no rule. Comes after `memory_budgets` and before `memory`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+from guard.core.grants import Grant
+from guard.core.values import copy
+from guard.stores.memory_budgets import MemoryBudgets
+from guard.stores.tables import Home, Place
+
+
+class MemoryGrants(MemoryBudgets):
+    """Grants in a dict, in the order in which they were given. Their constraints are copied on both ways: nobody can change one in hand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._grants: dict[str, Grant] = {}
+        self._under: dict[tuple[Home, Place], str] = {}
+
+    def granted(self, grant_id: str) -> Grant | None:
+        """One grant."""
+        found = self._grants.get(grant_id)
+        return None if found is None else _own(found)
+
+    def granted_to(self, tenant: str, principal: str, tool: str) -> tuple[Grant, ...]:
+        """Live grants of a person for a tool."""
+        return tuple(
+            one for one in self.grants(tenant=tenant, principal=principal, approval=None) if one.tool == tool and self._lives(one)
+        )
+
+    def _lives(self, grant: Grant) -> bool:
+        return grant.revoked_at is None and (grant.until is None or grant.until > self.now)
+
+    def grants(self, *, tenant: str | None, principal: str | None, approval: str | None) -> tuple[Grant, ...]:
+        """Grants that meet every field."""
+        wanted = (("tenant", tenant), ("principal", principal), ("approval", approval))
+        found = (one for one in self._grants.values() if all(value in (None, getattr(one, name)) for name, value in wanted))
+        return tuple(map(_own, found))
+
+    def keep_grant(self, grant: Grant) -> None:
+        """Add or replace a grant."""
+        self._undo.put(self._grants, grant.id, _own(grant))
+
+    def under(self, home: Home, place: Place) -> str | None:
+        """The grant that a call used."""
+        return self._under.get((home, place))
+
+    def put_under(self, home: Home, place: Place, grant_id: str, amount: Decimal) -> None:  # noqa: ARG002 - the budgets know how much
+        """Remember which grant a call uses."""
+        self._undo.put(self._under, (home, place), grant_id)
+
+
+def _own(grant: Grant) -> Grant:
+    return replace(grant, constraint=copy(grant.constraint))

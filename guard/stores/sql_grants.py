@@ -1,0 +1,111 @@
+"""The part of the SQL tables that keeps grants. The constraint, which holds raw values, stands in its payload; everything else may be shown.
+
+A row that cannot be read is one grant less: it lets nothing run. Comes after `sql_budgets` and before `sql_tables`.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict
+from decimal import Decimal
+from typing import Any
+
+from guard.core.grants import Giver, Grant
+from guard.core.offers import SCOPES
+from guard.errors import StoreError
+from guard.stores import rows
+from guard.stores.sql_approvals import name_of
+from guard.stores.sql_budgets import SqlBudgets
+from guard.stores.tables import Home, Place
+
+LOG = logging.getLogger("guard")
+_GRANT = "SELECT g.id, g.detail, p.body FROM grants g JOIN payloads p ON p.id = g.payload"
+_IN_ORDER = " ORDER BY g.at, g.id"
+GRANT = _GRANT + " WHERE g.id = ?"
+GRANTED_TO = (
+    _GRANT
+    + " WHERE g.tenant = ? AND g.principal = ? AND g.tool = ? AND g.revoked IS NULL AND (g.until IS NULL OR g.until > ?)"
+    + _IN_ORDER
+)
+KEEP = (
+    "INSERT INTO grants (id, tenant, principal, tool, approval, at, until, revoked, detail, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (id) DO UPDATE SET revoked = excluded.revoked, detail = excluded.detail"
+)
+UNDER = "SELECT grant_id FROM grant_uses WHERE conversation = ? AND turn = ? AND position = ?"
+PUT_UNDER = (
+    "INSERT INTO grant_uses (conversation, turn, position, grant_id, amount, at) VALUES (?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (conversation, turn, position) DO UPDATE SET grant_id = excluded.grant_id, amount = excluded.amount, at = excluded.at"
+)
+_RAW = ("constraint", "reason", "revoked_why")
+_DRAWN = ("used", "summed")
+
+
+class SqlGrants(SqlBudgets):
+    """Grants in a table."""
+
+    def granted(self, grant_id: str) -> Grant | None:
+        """One grant."""
+        row = self.one(GRANT, grant_id)
+        return None if row is None else grant_row(row)
+
+    def granted_to(self, tenant: str, principal: str, tool: str) -> tuple[Grant, ...]:
+        """Live grants of a person for a tool."""
+        return _read(self.all(GRANTED_TO, (tenant, principal, tool, self.now)))
+
+    def grants(self, *, tenant: str | None, principal: str | None, approval: str | None) -> tuple[Grant, ...]:
+        """Grants that meet every field."""
+        given = {"tenant": tenant, "principal": principal, "approval": approval}
+        wanted = {name: value for name, value in given.items() if value is not None}
+        where = " AND ".join(f"g.{name} = ?" for name in wanted)
+        return _read(self.all(_GRANT + (f" WHERE {where}" if where else "") + _IN_ORDER, tuple(wanted.values())))
+
+    def keep_grant(self, grant: Grant) -> None:
+        """Add or replace a grant. The part that holds its constraint is written first, and again only with what a person said of it."""
+        fields = {name: value for name, value in asdict(grant).items() if name not in _DRAWN}
+        raw = {name: fields.pop(name) for name in _RAW}
+        payload = self.payload(f"grant:{grant.id}", "grant", rows.dump(raw))
+        named = (grant.id, grant.tenant, grant.principal, grant.tool, grant.approval)
+        self.run(KEEP, *named, grant.at, grant.until, grant.revoked_at, rows.dump(fields), payload)
+
+    def under(self, home: Home, place: Place) -> str | None:
+        """The grant that a call used."""
+        found = self.one(UNDER, name_of(home), *place)
+        return None if found is None else str(found[0])
+
+    def put_under(self, home: Home, place: Place, grant_id: str, amount: Decimal) -> None:
+        """Remember which grant a call uses."""
+        self.run(PUT_UNDER, name_of(home), *place, grant_id, str(amount), self.now)
+
+
+def _read(found: list[Any]) -> tuple[Grant, ...]:
+    return tuple(one for one in map(grant_row, found) if one is not None)
+
+
+def grant_row(columns: rows.Columns) -> Grant | None:
+    """A grant from the columns of `GRANT`; None for one that cannot be read."""
+    try:
+        return _grant(columns)
+    except StoreError:
+        LOG.warning("the stored grant %s cannot be read: it lets nothing run", ascii(columns[0]))
+        return None
+
+
+@rows.whole
+def _grant(columns: rows.Columns) -> Grant:
+    name, detail, body = columns
+    fields, raw = rows.load(detail), rows.load(body)
+    givers = tuple(
+        Giver(by=one["by"], roles=tuple(one["roles"]), at=_moment(one["at"]), assurance=one["assurance"])
+        for one in fields.pop("givers")
+    )
+    times = {key: None if fields[key] is None else _moment(fields.pop(key)) for key in ("at", "until", "revoked_at")}
+    fields["secret"] = tuple(fields["secret"])
+    grant = Grant(**{**fields, **raw, **times, "givers": givers})
+    if name != grant.id or grant.scope not in SCOPES or not isinstance(grant.constraint, dict) or not givers:
+        raise ValueError("a grant of another form")
+    return grant
+
+
+def _moment(value: Any) -> float:
+    """A stored time, exactly as it was."""
+    return float(value)
