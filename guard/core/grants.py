@@ -231,6 +231,12 @@ def room(grant: Grant, asked: Decimal, calls: int = 0, summed: Decimal = ZERO) -
         return False
 
 
+def covers(grant: Grant, ref: Whose, named: tuple[str, str], arguments: JsonObject, fingerprint: str, now: float) -> bool:
+    """Whether it is live and has room for this call of a tool (name and definition), whatever today's policy says of it."""
+    about = grant.status(now) == "live" and reaches(grant, ref, *named) and fits(grant, arguments, fingerprint)
+    return about and room(grant, drawn(grant, arguments))
+
+
 def offered(grant: Grant, rule: ApprovalRule) -> bool:
     """Whether this approval rule, as it is today, would let such a grant be given: it is the same rule, and some offer of it is no narrower."""
     return grant.rule == rule_mark(rule) and any(offer.covers(grant.bounds()) for offer in rule.grants)

@@ -20,6 +20,7 @@ from guard.core.reasons import Reason
 from guard.core.values import JsonObject
 from guard.runner.chat import Chat
 from guard.runner.compensation import offering
+from guard.runner.grants import Grants
 from guard.runner.hands import Consult
 from guard.wires.texts import FOLLOW_UP, followed
 
@@ -93,7 +94,7 @@ def branch(chat: Chat, store: p.Store, *, unsettled: bool = False) -> list[p.Cal
 
 
 def _decided(chat: Chat, store: p.Store, history: Sequence[JsonObject]) -> tuple[p.CallRow, ...]:
-    """Held calls that somebody has decided about, finished ones, and those that were started and lost."""
+    """Held calls that somebody has decided about, or that a grant answers by now, finished ones, and those that were started and lost."""
     found: list[p.CallRow] = []
     rows = branch(chat, store, unsettled=not history)
     untold = _untold(history, store) - {row.approval for row in rows if _ended_as_another(row)} if history else frozenset()
@@ -101,7 +102,8 @@ def _decided(chat: Chat, store: p.Store, history: Sequence[JsonObject]) -> tuple
         if row.settled and row.approval not in untold:
             continue
         approval = store.approval(row.approval) if row.status == "held" and row.approval else None
-        waits = row.status == "held" and (approval is None or approval.status == "pending")
+        asks = approval is None or (approval.status == "pending" and not Grants(chat.guard).answers(approval))
+        waits = row.status == "held" and asks
         runs = row.status == "started" and row.lease is not None and row.lease > store.now()
         if not (waits or runs or row.status == "alias"):
             found.append(row)

@@ -14,7 +14,8 @@ from guard.core import grant_records
 from guard.core.approval import Assurance
 from guard.core.approve import may_give, stands
 from guard.core.grant_words import words
-from guard.core.grants import Giver, Grant, GrantStatus, constrained, offered, rule_mark
+from guard.core.granting import Asking, FindGrants
+from guard.core.grants import Giver, Grant, GrantStatus, constrained, covers, offered, rule_mark
 from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.offers import Offer, Scope
 from guard.core.paths import Path
@@ -71,6 +72,18 @@ class Grants:
             return any(stands(grant, rule, rights) for rule in rules)
         except Exception:  # noqa: BLE001 - a policy that cannot be evaluated offers nothing
             return False
+
+    def answers(self, approval: Approval) -> bool:
+        """Whether a grant that was given meanwhile answers what is asked, so that the call may be walked again."""
+        tool = self._guard.policy.tools.get(approval.tool)
+        if tool is None or approval.status != "pending" or not any(rule.grants for rule in tool.approval):
+            return False
+        key, store = _key(approval), self._guard.store
+        asking = Asking(key=key, tool=approval.tool, fingerprint=approval.fingerprint)
+        named, now = (approval.tool, approval.definition), store.now()
+        [found] = store.find_grants(FindGrants(calls=(asking,)))
+        fit = (one for one in found.grants if covers(one, key.ref, named, approval.arguments, approval.fingerprint, now))
+        return any(map(self.stands, fit))
 
     def offers(self, approval_id: str | Approval, *, by: Session) -> tuple[Offer, ...]:
         """What this person could give from this approval by the policy in force. Raises ApprovalError where they may not decide about it."""
