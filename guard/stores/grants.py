@@ -17,7 +17,7 @@ from guard.core.model import Approval, ConversationRef
 from guard.core.ports import Charge, Conflict, Event
 from guard.core.values import JsonObject
 from guard.errors import ApprovalError
-from guard.stores.approvals import is_due, look
+from guard.stores.approvals import look
 from guard.stores.budgets import draw
 from guard.stores.owners import home_of, own, visible
 from guard.stores.stamp import time_text
@@ -25,6 +25,7 @@ from guard.stores.tables import SUM, Home, Place, Tables
 
 _NARROWEST = {"same_call": 0, "amount": 1, "tool_here": 2}
 _ENDLESS = Decimal("Infinity")
+_ENDS = frozenset({"expired", "cancelled", "revoked", "rejected"})
 _USES, _SUMMED = "uses", "summed"
 
 
@@ -101,9 +102,9 @@ def checked(
         return "the grant is for other calls"
     if refused(tables, home_of(ref), fingerprint):
         return "a person said no to this call"
-    if any(is_due(asked, tables.now) for asked in tables.about(home_of(ref), fingerprint)):
-        return "the time for a decision about this call is over"
     grant, fresh = counted(tables, grant), tables.under(home_of(ref), place) != grant.id
+    if fresh and _ended(tables, home_of(ref), place, fingerprint):
+        return "the question about this call has ended"
     status = grant.status(tables.now)
     if status == "revoked" or (fresh and status != "live"):
         return f"the grant is {status}"
@@ -111,6 +112,14 @@ def checked(
     if fresh and not room(grant, asked):
         return "the grant has not so much left"
     return Drawing(grant, use, asked, fresh)
+
+
+def _ended(tables: Tables, home: Home, place: Place, fingerprint: str) -> bool:
+    """Whether a question about the call at this place ended, or is over, other than by a grant that answered it."""
+    own = [one.approval for one in tables.about(home, fingerprint) if (one.approval.turn, one.approval.position) == place]
+    over = [one for one in own if one.status == "pending" and tables.now >= one.ends_at]
+    ended = [one for one in own if one.status in _ENDS and not (one.ended_by or "").startswith("gr_")]
+    return bool(over or ended)
 
 
 def write(tables: Tables, drawing: Drawing, home: Home, place: Place, fingerprint: str) -> None:
@@ -232,11 +241,11 @@ def restored(tables: Tables) -> None:
 
 def _end(tables: Tables, grant: Grant, by: str, why: str) -> None:
     ended = replace(grant, revoked_by=by, revoked_at=tables.now, revoked_why=why)
-    tables.append(_ended(ended))
+    tables.append(_told_ended(ended))
     tables.keep_grant(ended)
 
 
-def _ended(grant: Grant) -> Event:
+def _told_ended(grant: Grant) -> Event:
     return {
         "kind": "grant.revoked",
         "tenant": grant.tenant,
