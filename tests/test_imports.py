@@ -61,6 +61,8 @@ HELPERS = (
     "edited",
     "unseen",
     "grant_words",
+    "legible",
+    "facts",
     "untrusted",
     "budget",
     "answer",

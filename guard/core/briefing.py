@@ -1,0 +1,107 @@
+"""Briefing: everything that an approver is told about one approval, as of now, in the order in which it is shown.
+
+A page, a terminal and a message write the same briefing by their own rules. Built only from the stored approval and the revision before it. Decides
+nothing: whether somebody may vote is asked elsewhere. Pure; comes after `facts` and `presented`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from guard.core import facts, legible
+from guard.core.approval import Approval
+from guard.core.facts import Argument, span
+from guard.core.legible import Piece
+from guard.core.values import JsonObject
+
+STATUSES = {
+    "pending": "waiting for a decision",
+    "approved": "approved, has not run yet",
+    "rejected": "rejected, does not run",
+    "expired": "expired without a decision in time, does not run",
+    "consumed": "approved and started",
+    "cancelled": "cancelled, does not run",
+    "revoked": "approval withdrawn before it ran",
+    "superseded": "replaced by a newer revision",
+}
+LIVE = ("pending", "approved")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Briefing:
+    """What is told about one approval. `document` holds what was hashed; everything here is taken from it or says how the question stands now."""
+
+    approval: Approval
+    presented: str
+    status: str
+    arguments: tuple[Argument, ...]
+    warnings: tuple[str, ...]
+    permits: tuple[str, ...]
+    why: tuple[str, ...]
+    may: str
+    left: float | None
+
+    @property
+    def title(self) -> tuple[Piece, ...]:
+        """The operator's one line, or the tool's name."""
+        return legible.pieces(self.approval.effect or f"Run {self.approval.tool}")
+
+    @property
+    def changed(self) -> tuple[Argument, ...]:
+        """Arguments that differ from the last revision."""
+        return tuple(one for one in self.arguments if one.changed)
+
+
+def briefing(approval: Approval, document: JsonObject, presented: str, now: float) -> Briefing:
+    """The briefing at `now`, by the store's clock. `document` and `presented` are those of `guard.core.presented`."""
+    texts = [approval.effect, approval.requester, approval.tool, *facts.shown(document)]
+    return Briefing(
+        approval=approval,
+        presented=presented,
+        status=STATUSES[approval.status],
+        arguments=tuple(sorted(facts.arguments(document), key=lambda one: not one.first)),
+        warnings=facts.warnings(texts),
+        permits=permits(approval),
+        why=approval.why or ("the policy asks a person before this call runs",),
+        may=deciders(approval),
+        left=approval.ends_at - now if approval.status in LIVE else None,
+    )
+
+
+def permits(approval: Approval) -> tuple[str, ...]:
+    """What a yes means, in sentences."""
+    within = span(approval.use_within) if approval.use_within is not None else ""
+    until = f"within {within} of the last yes" if within else "before the time at which it expires"
+    told = [f"This one call may run once, with exactly these arguments, {until}. Nothing else is permitted."]
+    if approval.need > 1:
+        told.append(f"{approval.need} different people must say yes; one no ends it.")
+    told.append("A yes runs nothing by itself. The policy in force judges the call once more right before it runs.")
+    return tuple(told)
+
+
+def deciders(approval: Approval) -> str:
+    """Who may decide, in words."""
+    roles = " or ".join(approval.by)
+    others = f"{roles}, other than {approval.requester}" if roles else ""
+    own = approval.requester if approval.by_self else ""
+    return "; ".join(filter(None, (own, others)))
+
+
+def ended(approval: Approval) -> str:
+    """Who decided or ended it, when and why, in words; nothing while it waits."""
+    told = STATUSES[approval.status].capitalize()
+    if approval.status == "pending":
+        return ""
+    who = approval.ended_by or approval.decided_by
+    when = f", {utc(approval.decided_at)}" if approval.decided_at is not None and not approval.ended_by else ""
+    why = f" Reason: {approval.reason}" if approval.reason else ""
+    return f"{told}{f' (by {who}{when})' if who else ''}.{why}"
+
+
+def utc(seconds: float) -> str:
+    """Seconds since the epoch as UTC text."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+__all__ = ["LIVE", "STATUSES", "Briefing", "briefing", "deciders", "ended", "permits", "utc"]

@@ -1,0 +1,233 @@
+"""Pages: what a person at a browser reads: the approvals that they may see, one of them in full, and how to sign in. GET only; changes nothing.
+
+    GET /approvals          what waits; filters status, tool, person
+    GET /approvals/{id}     one in full, with what this person may do about it
+    GET /approvals/state    how the list, or one approval (`id`), stands now, for a script that asks again
+    GET /sign-in            the form for a token
+    GET /static/{name}      style, script and icon
+
+Everything about an approval is taken from `guard.core.briefing`. Comes after frame; beside pages_acts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from guard.core.approval import Approval
+from guard.core.briefing import STATUSES, Briefing, briefing, ended
+from guard.core.values import digest
+from guard.web import frame, guarding, html
+from guard.web.edits import fields_of
+from guard.web.frame import Problem
+from guard.web.people import Person
+from guard.web.site import site
+
+if TYPE_CHECKING:
+    from guard.runner.approvals import View
+
+MOST = 200
+"""Approvals on one page of the list; what is left out is counted and said."""
+WAYS = {"program": "the host's program", "cli": "the command line", "api": "the API", "console": "this console"}
+_KINDS = {"console.css": "text/css", "live.js": "text/javascript", "icon.svg": "image/svg+xml"}
+
+
+def routes() -> list[BaseRoute]:
+    """See the module."""
+    return [
+        Route("/", _home, methods=["GET"]),
+        Route("/approvals", frame.reading(listed), methods=["GET"]),
+        Route("/approvals/state", frame.reading(state), methods=["GET"]),
+        Route("/approvals/{id}", frame.reading(one), methods=["GET"]),
+        Route("/sign-in", sign_in, methods=["GET"]),
+        Route("/static/{name}", static, methods=["GET"]),
+    ]
+
+
+async def _home(_: Request) -> Response:
+    return RedirectResponse("/approvals", 303)
+
+
+# -- one approval --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class May:
+    """What a person may do about an approval, as far as a page offers it; whether it counts is judged again when they do."""
+
+    vote: bool
+    edit: bool
+    cancel: bool
+    revoke: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typed:
+    """What a person had written into a form that is shown again."""
+
+    reason: str = ""
+    note: str = ""
+    edit: bool = False
+
+
+async def one(request: Request, person: Person) -> Response:
+    """One approval in full."""
+    return await shown(request, person, request.path_params["id"])
+
+
+async def shown(
+    request: Request,
+    person: Person,
+    approval_id: str,
+    status: int = 200,
+    problem: Problem | None = None,
+    typed: Typed | None = None,
+) -> Response:
+    """The page of an approval as it stands now. Raises ApprovalError for one that this person may not see."""
+    view = await asyncio.to_thread(site(request).approvals.view, approval_id, person.session)
+    told = told_of(view, site(request).clock())
+    return frame.page(
+        request,
+        person,
+        "approval.html",
+        status,
+        b=told,
+        may=may(view, person),
+        cannot=cannot(view, person),
+        ended=ended(view.approval),
+        fields=fields_of(view.approval),
+        problem=problem,
+        typed=typed or Typed(),
+        state=stands(view.approval),
+        ways=WAYS,
+        whole="whole" in request.query_params,
+    )
+
+
+def told_of(view: View, now: float) -> Briefing:
+    """The briefing of a view."""
+    return briefing(view.approval, view.document, view.presented, now)
+
+
+def may(view: View, person: Person) -> May:
+    """What to offer."""
+    approval, votes = view.approval, "vote" in person.scopes
+    open_, own = approval.status == "pending", owns(approval, person)
+    decides = votes and view.entitled and not voted(approval, person)
+    return May(
+        vote=open_ and decides,
+        edit=open_ and votes and view.entitled and bool(approval.editable),
+        cancel=open_ and votes and (own or view.entitled),
+        revoke=approval.status == "approved" and votes and (view.entitled or voted(approval, person)),
+    )
+
+
+def owns(approval: Approval, person: Person) -> bool:
+    """Whether this person asked for it."""
+    return (approval.requester, approval.tenant) == (person.session.principal, person.session.tenant)
+
+
+def voted(approval: Approval, person: Person) -> bool:
+    """Whether this person has voted already."""
+    return any(vote.by == person.session.principal for vote in approval.votes)
+
+
+def cannot(view: View, person: Person) -> str:
+    """Why this person cannot vote, in words."""
+    if voted(view.approval, person):
+        return "You have voted. Another person must decide as well."
+    if person.session.principal in view.approval.authors:
+        return "You changed this call; another person must decide."
+    if owns(view.approval, person) and not view.entitled:
+        return "This was asked for you; another person must decide."
+    return "You may read this and not decide about it." if view.entitled else "You may not decide about this."
+
+
+def stands(approval: Approval) -> str:
+    """A mark that is another one whenever the approval was acted upon."""
+    return digest("guard-page-v1", approval.id, approval.status, str(approval.revision), str(len(approval.votes)))[:16]
+
+
+# -- the list ------------------------------------------------------------------------------------------------------------
+
+
+async def listed(request: Request, person: Person) -> Response:
+    """The approvals that this person may see, with filters."""
+    query = request.query_params
+    status = query.get("status", "pending")
+    if status not in (*STATUSES, "all"):
+        status = "pending"
+    found = [row for row in await seen(request, person, status) if _wanted(row, query.get("tool", ""), query.get("person", ""))]
+    return frame.page(
+        request,
+        person,
+        "approvals.html",
+        rows=[(row, site(request).approvals.entitled(row, person.session)) for row in found[:MOST]],
+        total=len(found),
+        status=status,
+        statuses=STATUSES,
+        tool=query.get("tool", ""),
+        who=query.get("person", ""),
+        now=site(request).clock(),
+        me=person.session.principal,
+        state=_state_of(found),
+    )
+
+
+async def seen(request: Request, person: Person, status: str) -> list[Approval]:
+    """Approvals that this person may decide about or asked for: those that wait oldest first, all others newest first."""
+    approvals, tenant = site(request).approvals, person.session.tenant
+    given = await asyncio.to_thread(approvals.list, status=None if status == "all" else status, tenant=tenant)
+    mine = [row for row in given if owns(row, person) or approvals.entitled(row, person.session)]
+    return mine if status == "pending" else mine[::-1]
+
+
+def _wanted(row: Approval, tool: str, who: str) -> bool:
+    people = (row.requester, row.decided_by or "", *(vote.by for vote in row.votes))
+    return tool.casefold() in row.tool.casefold() and any(who.casefold() in name.casefold() for name in people)
+
+
+def _state_of(rows: Iterable[Approval]) -> str:
+    return digest("guard-list-v1", *map(stands, rows))[:16]
+
+
+async def state(request: Request, person: Person) -> Response:
+    """The mark of the list, or of one approval."""
+    query = request.query_params
+    rows = await seen(request, person, "all" if "id" in query else query.get("status", "pending"))
+    if "id" in query:
+        found = next((stands(row) for row in rows if row.id == query["id"]), "")
+    else:
+        found = _state_of(row for row in rows if _wanted(row, query.get("tool", ""), query.get("person", "")))
+    return JSONResponse({"state": found})
+
+
+# -- signing in, and files -----------------------------------------------------------------------------------------------
+
+
+async def sign_in(request: Request) -> Response:
+    """The form for a token."""
+    onward = guarding.local_path(request.query_params.get("next", ""))
+    failed = "failed" in request.query_params
+    provider = site(request).settings.provider is not None
+    return frame.page(request, None, "sign_in.html", onward=onward, failed=failed, provider=provider)
+
+
+async def static(request: Request) -> Response:
+    """A file of the console, of the three that there are."""
+    name = request.path_params["name"]
+    if name not in _KINDS:
+        return frame.refused(request, None, "There is no such file.", 404)
+    return Response(_file(name), media_type=_KINDS[name])
+
+
+@cache
+def _file(name: str) -> bytes:
+    return (html.HERE / "static" / name).read_bytes()
