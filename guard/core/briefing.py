@@ -40,6 +40,7 @@ class Briefing:
     permits: tuple[str, ...]
     why: tuple[str, ...]
     may: str
+    have: int
     left: float | None
 
     @property
@@ -53,8 +54,11 @@ class Briefing:
         return tuple(one for one in self.arguments if one.changed)
 
 
-def briefing(approval: Approval, document: JsonObject, presented: str, now: float) -> Briefing:
-    """The briefing at `now`, by the store's clock. `document` and `presented` are those of `guard.core.presented`."""
+def briefing(approval: Approval, document: JsonObject, presented: str, now: float, needs: int | None = None) -> Briefing:
+    """The briefing at `now`, by the store's clock. `document` and `presented` are those of `guard.core.presented`.
+
+    `needs` is how many more people must say yes where that is known better than from the stored votes.
+    """
     texts = [approval.effect, approval.requester, approval.tool, *facts.shown(document)]
     return Briefing(
         approval=approval,
@@ -65,6 +69,7 @@ def briefing(approval: Approval, document: JsonObject, presented: str, now: floa
         permits=permits(approval),
         why=approval.why or ("the policy asks a person before this call runs",),
         may=deciders(approval),
+        have=len(approval.yes) if needs is None else approval.need - needs,
         left=approval.ends_at - now if approval.status in LIVE else None,
     )
 

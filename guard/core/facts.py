@@ -6,6 +6,7 @@ policy marks secret, of which length and digest are told. Each output writes the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -26,6 +27,8 @@ ORIGINS = {
     "user": "from the user's words",
     "edit": "changed by a person",
 }
+_LITERAL = re.compile(r"[-+]?[\d.,]+|true|false|null|\[.*\]|\{.*\}", re.IGNORECASE | re.DOTALL)
+_WORD = re.compile(r"[\w.,-]")
 LONG = 1200
 """Characters of one value from which a page lets it scroll; none is ever cut."""
 Part = tuple[bool, tuple[Piece, ...]]
@@ -43,6 +46,7 @@ class Leaf:
     note: str = ""
     state: Literal["same", "changed", "added", "removed"] = "same"
     was: tuple[Part, ...] | None = None
+    was_kind: str = ""
     long: bool = False
     backwards: bool = False
 
@@ -153,6 +157,7 @@ def _leaf(way: tuple[str | int, ...], value: Json, old: Ways, touched: list[tupl
         note=_note(value),
         state="same" if same else "changed" if known else "added",
         was=before,
+        was_kind=kind(old[at]) if known and not same else "",
         long=len(text) > LONG or text.count("\n") > 24,
         backwards=legible.backwards(text),
     )
@@ -188,7 +193,7 @@ def written(value: Json) -> str:
 def kind(value: Json) -> str:
     """What a single value is, in words; tells `5` from a text with a five in it."""
     if isinstance(value, str):
-        return "text" if value else "empty text"
+        return "empty text" if not value else "text that looks like a value" if _LITERAL.fullmatch(value) else "text"
     if isinstance(value, bool):
         return "yes or no"
     if value is None:
@@ -199,11 +204,11 @@ def kind(value: Json) -> str:
 
 
 def _note(value: Json) -> str:
-    """How long a text is, or a large number with its thousands apart."""
+    """How long a text is where that is worth saying, or a large number with its thousands apart."""
     if isinstance(value, str):
         lines = value.count("\n") + 1
         told = counted(len(value), "character")
-        return f"{told}, {counted(lines, 'line')}" if lines > 1 else told if value else ""
+        return f"{told}, {counted(lines, 'line')}" if lines > 1 else told if len(value) >= 40 else ""
     if isinstance(value, bool) or not isinstance(value, int | Decimal) or not 4 < len(text := encode(value)) < 40:
         return ""
     digits, _, rest = text.partition(".")
@@ -211,10 +216,14 @@ def _note(value: Json) -> str:
 
 
 def compared(before: str, after: str) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-    """Two texts with the middle marked in which they differ: the new one first."""
+    """Two texts with the middle marked in which they differ, whole words and numbers of it: the new one first."""
     most = min(len(before), len(after))
     head = next((at for at in range(most) if before[at] != after[at]), most)
+    while head and _WORD.match(before[head - 1]):
+        head -= 1
     tail = next((at for at in range(most - head) if before[-1 - at] != after[-1 - at]), most - head)
+    while tail and _WORD.match(before[-tail]):
+        tail -= 1
     return _parts(after, head, tail), _parts(before, head, tail)
 
 

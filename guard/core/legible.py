@@ -15,6 +15,8 @@ from typing import Literal
 from guard.core.unseen import unseen
 
 MANY_SPACES = 8
+MOST_MARKS = 2
+"""Accents on one letter; further ones are spelled out."""
 _INNER = re.compile(rf" {{{MANY_SPACES},}}|\n")
 _RUN = re.compile(rf"{_INNER.pattern}|^ +| +$")
 _WORD = re.compile(r"[\w-]+(?:[.\u3002\uff0e\uff61][\w-]+)*")
@@ -45,6 +47,7 @@ _ALPHABETS = (
     ),
     *("FULLWIDTH", "MATHEMATICAL", "DOUBLE-STRUCK", "SCRIPT", "BLACK-LETTER"),
 )
+_MARKS = frozenset({"Mn", "Me"})
 _BACKWARDS = frozenset({"R", "AL"})
 
 
@@ -79,12 +82,20 @@ def _seen(text: str) -> list[Piece]:
     """The pieces of a text without long runs and line ends."""
     if text.isascii() and text.isprintable():
         return [Piece("plain", text)] if text else []
-    groups = groupby(text, lambda char: char if unseen(char) else "")
-    return [
-        piece
-        for odd, chars in groups
-        for piece in ([Piece("hidden", char, name(char)) for char in chars] if odd else [Piece("plain", "".join(chars))])
-    ]
+    found: list[Piece] = []
+    for odd, stretch in groupby(zip(text, _covered(text), strict=True), lambda pair: unseen(pair[0]) or pair[1]):
+        chars = [char for char, _ in stretch]
+        found += [Piece("hidden", char, name(char)) for char in chars] if odd else [Piece("plain", "".join(chars))]
+    return found
+
+
+def _covered(text: str) -> list[bool]:
+    """Which characters are marks on top of more than two others: piled up they cover what stands beneath and beside them."""
+    found, piled = [], 0
+    for char in text:
+        piled = piled + 1 if unicodedata.category(char) in _MARKS else 0
+        found.append(piled > MOST_MARKS)
+    return found
 
 
 def name(char: str) -> str:
@@ -98,8 +109,8 @@ def counted(number: int, what: str) -> str:
 
 
 def hidden(text: str) -> int:
-    """How many characters of a text nobody sees for what they are; line ends and plain blanks are not among them."""
-    return 0 if text.isascii() and text.isprintable() else sum(char != "\n" and unseen(char) for char in text)
+    """How many characters of a text are spelled out; line ends and plain blanks are not among them."""
+    return 0 if text.isascii() and text.isprintable() else sum(piece.kind == "hidden" for piece in pieces(text))
 
 
 def backwards(text: str) -> bool:

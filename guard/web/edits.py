@@ -33,8 +33,12 @@ class Field:
 
 
 def fields_of(approval: Approval) -> tuple[Field, ...]:
-    """The fields of the form; what is secret is never put into one."""
-    return tuple(_field(approval, place) for place in approval.editable if not within(place, approval.secret))
+    """The fields of the form; what is secret, or holds something secret, is never put into one."""
+    return tuple(_field(approval, place) for place in approval.editable if not _secret(place, approval.secret))
+
+
+def _secret(place: str, secret: tuple[str, ...]) -> bool:
+    return within(place, secret) or any(within(one, (place,)) for one in secret)
 
 
 def _field(approval: Approval, place: str) -> Field:

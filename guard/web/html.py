@@ -54,7 +54,7 @@ def _piece(piece: Piece) -> Markup:
     if piece.kind == "plain":
         return escape(piece.text)
     if piece.kind == "break":
-        return Markup('<span class="sign" title="line end">\u21b5</span>\n')
+        return Markup('<span class="end" title="line end">\u21b5</span>\n')
     return Markup('<span class="sign" title="{}">{}</span>').format(piece.name, piece.code)
 
 

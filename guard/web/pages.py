@@ -107,13 +107,14 @@ async def shown(
         typed=typed or Typed(),
         state=stands(view.approval),
         ways=WAYS,
+        private=view.entitled,
         whole="whole" in request.query_params,
     )
 
 
 def told_of(view: View, now: float) -> Briefing:
     """The briefing of a view."""
-    return briefing(view.approval, view.document, view.presented, now)
+    return briefing(view.approval, view.document, view.presented, now, view.needs if view.approval.status == "pending" else None)
 
 
 def may(view: View, person: Person) -> May:
@@ -171,7 +172,7 @@ async def listed(request: Request, person: Person) -> Response:
         "approvals.html",
         rows=[(row, site(request).approvals.entitled(row, person.session)) for row in found[:MOST]],
         total=len(found),
-        status=status,
+        wanted=status,
         statuses=STATUSES,
         tool=query.get("tool", ""),
         who=query.get("person", ""),

@@ -60,7 +60,17 @@ async def _page(
     typed = Typed(reason=words(form, "reason") or "", note=words(form, "note") or "") if form else Typed()
     marks = {*(form or {}).get("item", ())}
     return frame.page(
-        request, person, "batch.html", status, items=items, more=more, marks=marks, typed=typed, ways=WAYS, problem=problem
+        request,
+        person,
+        "batch.html",
+        status,
+        items=items,
+        more=more,
+        marks=marks,
+        typed=typed,
+        ways=WAYS,
+        private=True,
+        problem=problem,
     )
 
 
