@@ -53,10 +53,19 @@ async def vote(request: Request, person: Person) -> Response:
     form = await guarding.form(request)
     typed = Typed(reason=words(form, "reason") or "", note=words(form, "note") or "")
     yes = decided(form)
-    if not yes and not typed.reason:
-        asked = Problem(title="Say why", text="A rejection needs a reason: the model reads it and can do better.")
-        return await shown(request, person, request.path_params["id"], 422, asked, typed)
+    lacking = lacks(yes, typed)
+    if lacking is not None:
+        return await shown(request, person, request.path_params["id"], 422, lacking, typed)
     return await _done(request, person, lambda name: cast(request, person, name, yes=yes, typed=typed, seen=seen_in(form)), typed)
+
+
+def lacks(yes: bool, typed: Typed) -> Problem | None:  # noqa: FBT001 - the decision
+    """What a vote lacks, or has too much."""
+    if not yes and not typed.reason:
+        return Problem(title="Say why", text="A rejection needs a reason: the model reads it and can do better.")
+    if yes and typed.note:
+        return Problem(title="Nothing was decided", text="A private note goes with a rejection. Clear it, then approve.")
+    return None
 
 
 def decided(form: Fields) -> bool:

@@ -22,7 +22,7 @@ from guard.web import frame, guarding
 from guard.web.bodies import RequestError
 from guard.web.frame import Problem, field, words
 from guard.web.pages import WAYS, Typed, may, seen, told_of
-from guard.web.pages_acts import Fields, cast, decided, seen_of, told
+from guard.web.pages_acts import Fields, cast, decided, lacks, seen_of, told
 from guard.web.people import Person
 from guard.web.site import site
 
@@ -93,9 +93,9 @@ async def vote(request: Request, person: Person) -> Response:
     form = await guarding.form(request)
     marked, yes = [*dict.fromkeys(form.get("item", ()))], decided(form)
     typed = Typed(reason=words(form, "reason") or "", note=words(form, "note") or "")
-    if not marked or (not yes and not typed.reason):
-        text = "A rejection needs a reason." if marked else "Mark each one that you want to decide."
-        return await _page(request, person, 422, Problem(title="Nothing was decided", text=text), form)
+    lacking = lacks(yes, typed) if marked else Problem(title="Nothing is marked", text="Mark each one that you want to decide.")
+    if lacking is not None:
+        return await _page(request, person, 422, lacking, form)
     results = [await asyncio.to_thread(_vote, request, person, name, form, yes, typed) for name in marked]
     status = 200 if all(one.counted for one in results) else 409
     return frame.page(request, person, "batch_done.html", status, results=results, yes=yes)

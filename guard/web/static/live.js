@@ -53,6 +53,16 @@
       asking = false;
     }
   };
-  setInterval(ask, 5000);
+  let fed = 0;
+  setInterval(() => Date.now() - fed > 60000 && ask(), 5000); // only where nothing is told by itself
+  const feed = new EventSource("/api/v1/events");
+  for (const kind of ["ready", "reset", "approval"]) {
+    feed.addEventListener(kind, () => {
+      fed = Date.now();
+      ask();
+    });
+  }
+  feed.addEventListener("error", () => (fed = 0));
+  window.addEventListener("pagehide", () => feed.close());
   document.addEventListener("visibilitychange", ask);
 })();
