@@ -184,7 +184,10 @@ VOTE = Vote(number=1, decision="approved", by="b1", roles=("boss",), at=NOW)
     ("changed", "said"),
     [
         ({}, ""),
-        ({"status": "rejected", "decided_by": "b1", "decided_at": NOW, "reason": "wrong month"}, "Rejected, does not run (by b1, 2026"),
+        (
+            {"status": "rejected", "decided_by": "b1", "decided_at": NOW, "reason": "wrong month"},
+            "Rejected, does not run (by b1, 2026",
+        ),
         ({"status": "cancelled", "ended_by": "c_1"}, "Cancelled, does not run (by c_1)"),
         ({"status": "expired"}, "Expired without a decision in time, does not run."),
         ({"status": "superseded", "superseded_by": "ap_2"}, "Replaced by a newer revision"),

@@ -28,7 +28,11 @@ def sent(approval: Any, **typed: str) -> dict[str, list[str]]:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.decimals(allow_nan=False, allow_infinity=False, places=2),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=8)
+    | st.decimals(allow_nan=False, allow_infinity=False, places=2),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=6,
 )

@@ -32,7 +32,8 @@ def test_every_character_that_nobody_sees_is_spelled_out() -> None:
     must = {
         code
         for code in range(sys.maxunicode + 1)
-        if code not in (0x0A, 0x20) and (code < 0x30000 or 0xE0000 <= code < 0xE1000 or code % 997 == 0)
+        if code not in (0x0A, 0x20)
+        and (code < 0x30000 or 0xE0000 <= code < 0xE1000 or code % 997 == 0)
         and (unicodedata.category(chr(code)) in UNSEEN or code in ignorable or code in FILLERS)
     }
     missed = [hex(code) for code in must if legible.pieces(chr(code))[0].kind != "hidden"]
@@ -83,7 +84,10 @@ def _marked(text: str) -> bool:
     ("text", "odd"),
     [
         ("pay at p\u0430ypal.com now", {"p\u0430ypal.com": "mixes letters of Latin and Cyrillic"}),
-        ("https://\u0440\u0430\u0443\u0440\u0430l.com/x", {"\u0440\u0430\u0443\u0440\u0430l.com": "mixes letters of Cyrillic and Latin"}),
+        (
+            "https://\u0440\u0430\u0443\u0440\u0430l.com/x",
+            {"\u0440\u0430\u0443\u0440\u0430l.com": "mixes letters of Cyrillic and Latin"},
+        ),
         ("\u0430\u0440\u0440\u04cf\u0435.com", {"\u0430\u0440\u0440\u04cf\u0435.com": "mixes letters of Cyrillic and Latin"}),
         ("see xn--80ak6aa92e.com", {"xn--80ak6aa92e.com": "written in punycode, reads \u0430\u0440\u0440\u04cf\u0435.com"}),
         ("XN--80AK6AA92E.COM", {"XN--80AK6AA92E.COM": "written in punycode, reads \u0430\u0440\u0440\u04cf\u0435.com"}),
