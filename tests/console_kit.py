@@ -12,6 +12,7 @@ from textwrap import dedent
 from typing import Any
 
 import httpx
+from anyio.from_thread import start_blocking_portal
 from starlette.testclient import TestClient
 from stores_kit import Clock
 
@@ -25,7 +26,7 @@ POLICY = """
       pay:
         kind: action
         allow: [clerk]
-        approve: {by: [treasury], expires: 1h, use_within: 15m, edit: [amount, memo], effect: "Pay {amount} to {payee}"}
+        approve: {by: [treasury], expires: 20m, use_within: 15m, edit: [amount, memo], effect: "Pay {amount} to {payee}"}
       wire: {kind: action, allow: [clerk], approve: {by: [treasury], need: 2, secret: [token]}}
       draw: {kind: action, allow: [clerk], approve: {by: [boss]}}
 """
@@ -137,10 +138,10 @@ class Browser:
         assert page.status == 303, (page.status, page.text)
         return self.open(page.answer.headers["location"])
 
-    def vote(self, approval: str, decision: str, page: Page | None = None, **fields: str) -> Page:
+    def vote(self, approval: str, choice: str, page: Page | None = None, **fields: str) -> Page:
         """Open an approval, or use the page that was opened before, and decide."""
         form = (page or self.open(f"/approvals/{approval}")).form(f"/approvals/{approval}/vote")
-        return self.send(f"/approvals/{approval}/vote", {**form, "decision": decision, **fields})
+        return self.send(f"/approvals/{approval}/vote", {**form, "decision": choice, **fields})
 
 
 @dataclass
@@ -190,5 +191,7 @@ def console(folder: Path, policy: str = POLICY, tools: Any = (pay, wire, draw), 
         guard = AsyncGuard.load(place, tools=tools, store=store, clock=clock)
     tokens = Tokens(folder / "tokens.json")
     app = application(guard, Remote(), tokens, clock=lambda: clock.now)
-    with guard, TestClient(app, base_url=HOST) as client:
+    client = TestClient(app, base_url=HOST)
+    with guard, start_blocking_portal() as portal:
+        client.portal = portal  # one loop for all requests, as on a server
         yield Console(guard, tokens, client, clock)

@@ -216,7 +216,7 @@ def test_too_late(running: Console) -> None:
     approval = running.ask("pay", payee="Ann", amount=100)
     browser = running.browser("b1", "treasury")
     page = browser.open(f"/approvals/{approval}")
-    running.clock.now += 3601
+    running.clock.now += 1201
     late = browser.vote(approval, "approved", page)
     assert (late.status, "It expired before you decided" in late.text) == (409, True)
     assert "Expired without a decision in time" in browser.open(f"/approvals/{approval}").text

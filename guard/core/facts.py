@@ -95,7 +95,7 @@ def _given(entry: Mapping[str, Json], changes: list[_Change], secret: tuple[str,
     touched = [change[0] for change in mine]
     leaves = [_leaf(way, value, old, touched, secret) for way, value in new.items()]
     there = {_text(way) for way in new}
-    leaves += [_removed(way, value) for way, value in old.items() if way not in there]
+    leaves += [_removed(_text(way), value) for way, value in old.items() if way not in there]
     return Argument(
         key=name,
         name=legible.pieces(name),
@@ -146,7 +146,8 @@ def _leaf(way: tuple[str | int, ...], value: Json, old: Ways, touched: list[tupl
     under = any(at[: len(spot)] == spot for spot in touched)
     known = under and at in old
     same = not under or (known and (kind(old[at]), written(old[at])) == (kind(value), text))
-    now, before = ((False, legible.pieces(text)),), None
+    now: tuple[Part, ...] = ((False, legible.pieces(text)),)
+    before: tuple[Part, ...] | None = None
     if known and not same:
         now, before = compared(written(old[at]), text)
     return Leaf(

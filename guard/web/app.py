@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from guard.runner import Approvals
 from guard.runner.doubts import Doubts
-from guard.web import approvals_api, signing
+from guard.web import approvals_api, console, signing
 from guard.web.answers import problem
 from guard.web.api import Api
 from guard.web.bodies import RequestError
@@ -35,7 +35,7 @@ from guard.web.tokens import Tokens
 if TYPE_CHECKING:
     from guard.compose import AsyncGuard
 
-PAGES: tuple[Callable[[], list[BaseRoute]], ...] = ()
+PAGES: tuple[Callable[[], list[BaseRoute]], ...] = (console.routes,)
 """What gives the routes of the pages; `site(request)` and `people.who_may(request, scope)` are all that they need."""
 
 

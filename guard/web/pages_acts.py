@@ -12,14 +12,17 @@ not is answered by the page as it stands now, with what happened meanwhile. Come
 from __future__ import annotations
 
 import asyncio
+import typing
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from guard.core.approval import Approval, Seen
+from guard.core.approval import Approval, Assurance, Seen, Via
 from guard.core.briefing import utc
+from guard.core.values import Json
 from guard.errors import ApprovalError
 from guard.web import edits, frame, guarding
 from guard.web.bodies import RequestError
@@ -78,10 +81,16 @@ def decided(form: Fields) -> bool:
 
 def cast(request: Request, person: Person, name: str, *, yes: bool, typed: Typed, seen: Seen) -> Approval:
     """Cast a vote. Raises ApprovalError where it does not count."""
-    approvals, how = site(request).approvals, {"via": person.via, "assurance": person.assurance}
+    approvals, (via, assurance) = site(request).approvals, by(person)
+    given: dict[str, Any] = {"approver": person.session, "reason": typed.reason or None, "seen": seen}
     if yes:
-        return approvals.approve(name, approver=person.session, reason=typed.reason or None, seen=seen, **how)
-    return approvals.reject(name, approver=person.session, reason=typed.reason, note=typed.note or None, seen=seen, **how)
+        return approvals.approve(name, **given, via=via, assurance=assurance)
+    return approvals.reject(name, **given, note=typed.note or None, via=via, assurance=assurance)
+
+
+def by(person: Person) -> tuple[Via, Assurance]:
+    """By which way, and on whose word, this person acts."""
+    return typing.cast("Via", person.via), typing.cast("Assurance", person.assurance)
 
 
 def seen_in(form: Fields) -> Seen:
@@ -112,25 +121,26 @@ async def edit(request: Request, person: Person) -> Response:
     return await _done(request, person, lambda _: _edited(request, person, now, changed, typed, seen_in(form)), typed)
 
 
-def _edited(request: Request, person: Person, now: Approval, changed: Mapping[str, object], typed: Typed, seen: Seen) -> Approval:
-    how = {"via": person.via, "assurance": person.assurance}
-    return site(request).approvals.edit(now.id, editor=person.session, changes=changed, reason=typed.reason, seen=seen, **how)
+def _edited(request: Request, person: Person, now: Approval, changed: Mapping[str, Json], typed: Typed, seen: Seen) -> Approval:
+    via, assurance = by(person)
+    return site(request).approvals.edit(
+        now.id, editor=person.session, changes=changed, reason=typed.reason, seen=seen, via=via, assurance=assurance
+    )
 
 
 async def cancel(request: Request, person: Person) -> Response:
     """End a question that nobody has decided."""
-    reason = words(await guarding.form(request), "reason") or ""
-    return await _done(
-        request, person, lambda name: site(request).approvals.cancel(name, by=person.session, reason=reason, via=person.via)
-    )
+    return await _end(request, person, site(request).approvals.cancel)
 
 
 async def revoke(request: Request, person: Person) -> Response:
     """Withdraw an approval that was not used."""
-    reason = words(await guarding.form(request), "reason") or ""
-    return await _done(
-        request, person, lambda name: site(request).approvals.revoke(name, by=person.session, reason=reason, via=person.via)
-    )
+    return await _end(request, person, site(request).approvals.revoke)
+
+
+async def _end(request: Request, person: Person, end: Callable[..., Approval]) -> Response:
+    reason, (via, assurance) = words(await guarding.form(request), "reason") or "", by(person)
+    return await _done(request, person, lambda name: end(name, by=person.session, reason=reason, via=via, assurance=assurance))
 
 
 async def _done(request: Request, person: Person, act: Callable[[str], Approval], typed: Typed | None = None) -> Response:
