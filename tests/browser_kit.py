@@ -12,6 +12,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from sidecar_kit import ROOT, Sidecar
 
+from guard.web.tokens import Tokens
+
 CHROMIUM = shutil.which("chromium")
 NEEDS_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="no browser here: apt install chromium")
 ARTEFACTS = ROOT / ".artefacts" / "console"
@@ -66,9 +68,7 @@ class Served(Sidecar):
         self.asked = 0
 
     def _person(self, name: str) -> str:
-        made = self.guard("serve", "token", "add", name, "--person", name, "--role", "treasury", "--scope", "vote")
-        assert made.returncode == 0, made.stderr
-        return made.stdout.strip()
+        return Tokens(self.folder / "guard-tokens.json").add(name, ("vote",), person=name, roles=("treasury",))
 
     def held(self, tool: str, **arguments: Any) -> str:
         """Propose a call that waits for a person; gives its approval."""
