@@ -11,7 +11,18 @@ import unicodedata
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 _FILLERS = frozenset(
     [
-        *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x16FE4, 0x1D159),  # blank, although Unicode calls them letters or marks
+        *(
+            0x034F,
+            0x115F,
+            0x1160,
+            0x17B4,
+            0x17B5,
+            0x2800,
+            0x3164,
+            0xFFA0,
+            0x16FE4,
+            0x1D159,
+        ),  # blank, although Unicode calls them letters or marks
         *(*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),  # variation selectors
     ]
 )

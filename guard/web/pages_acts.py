@@ -20,19 +20,18 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from guard.core.approval import Approval, Assurance, Seen, Via
+from guard.core.approval import Approval, Seen
 from guard.core.briefing import utc
 from guard.core.values import Json
 from guard.errors import ApprovalError
 from guard.web import edits, frame, guarding
+from guard.web.asking import STATUS
 from guard.web.bodies import RequestError
 from guard.web.frame import Problem, field, words
 from guard.web.pages import Typed, shown
 from guard.web.people import Person
 from guard.web.site import site
 
-STATUS = {"not_found": 404, "not_entitled": 403, "own": 403, "not_editable": 422, "refused": 422}
-"""HTTP's status for an act that does not count; everything else is a conflict with what happened meanwhile: 409."""
 _TITLES = {
     "already_decided": "It was decided before you",
     "expired": "It expired before you decided",
@@ -81,16 +80,15 @@ def decided(form: Fields) -> bool:
 
 def cast(request: Request, person: Person, name: str, *, yes: bool, typed: Typed, seen: Seen) -> Approval:
     """Cast a vote. Raises ApprovalError where it does not count."""
-    approvals, (via, assurance) = site(request).approvals, by(person)
-    given: dict[str, Any] = {"approver": person.session, "reason": typed.reason or None, "seen": seen}
+    given: dict[str, Any] = {"approver": person.session, "reason": typed.reason or None, "seen": seen, **by(person)}
     if yes:
-        return approvals.approve(name, **given, via=via, assurance=assurance)
-    return approvals.reject(name, **given, note=typed.note or None, via=via, assurance=assurance)
+        return site(request).approvals.approve(name, **given)
+    return site(request).approvals.reject(name, **given, note=typed.note or None)
 
 
-def by(person: Person) -> tuple[Via, Assurance]:
+def by(person: Person) -> dict[str, Any]:
     """By which way, and on whose word, this person acts."""
-    return typing.cast("Via", person.via), typing.cast("Assurance", person.assurance)
+    return {"via": person.via, "assurance": person.assurance}
 
 
 def seen_in(form: Fields) -> Seen:
@@ -122,10 +120,9 @@ async def edit(request: Request, person: Person) -> Response:
 
 
 def _edited(request: Request, person: Person, now: Approval, changed: Mapping[str, Json], typed: Typed, seen: Seen) -> Approval:
-    via, assurance = by(person)
-    return site(request).approvals.edit(
-        now.id, editor=person.session, changes=changed, reason=typed.reason, seen=seen, via=via, assurance=assurance
-    )
+    approvals: Any = site(request).approvals
+    given = {"editor": person.session, "changes": changed, "reason": typed.reason, "seen": seen, **by(person)}
+    return typing.cast("Approval", approvals.edit(now.id, **given))
 
 
 async def cancel(request: Request, person: Person) -> Response:
@@ -139,8 +136,8 @@ async def revoke(request: Request, person: Person) -> Response:
 
 
 async def _end(request: Request, person: Person, end: Callable[..., Approval]) -> Response:
-    reason, (via, assurance) = words(await guarding.form(request), "reason") or "", by(person)
-    return await _done(request, person, lambda name: end(name, by=person.session, reason=reason, via=via, assurance=assurance))
+    given = {"reason": words(await guarding.form(request), "reason") or "", **by(person)}
+    return await _done(request, person, lambda name: end(name, by=person.session, **given))
 
 
 async def _done(request: Request, person: Person, act: Callable[[str], Approval], typed: Typed | None = None) -> Response:
