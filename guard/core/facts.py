@@ -234,16 +234,18 @@ def _parts(text: str, head: int, tail: int) -> tuple[Part, ...]:
     return tuple((marked, legible.pieces(stretch, whole=False)) for marked, stretch in stretches if stretch)
 
 
+def text(parts: Iterable[Part] | None) -> str:
+    """What stands in these parts."""
+    return "".join(piece.text for _, pieces in parts or () for piece in pieces)
+
+
 def warnings(texts: Iterable[str]) -> tuple[str, ...]:
     """What an approver should know before reading: hidden characters, words that look like others, letters that run backwards."""
     known = [*texts]
     hidden = sum(map(legible.hidden, known))
     odd = dict(found for text in known for found in legible.disguised(text))
-    told = (
-        [f"{counted(hidden, 'character')} that nobody can see {'is' if hidden == 1 else 'are'} spelled out below"]
-        if hidden
-        else []
-    )
+    be = "is" if hidden == 1 else "are"
+    told = [f"{counted(hidden, 'character')} that could not be seen otherwise {be} spelled out below"] if hidden else []
     told += [f"{line(word)} {what}" for word, what in odd.items()]
     if any(map(legible.backwards, known)):
         told.append("letters that are written from right to left stand in the order in which they are stored")
