@@ -16,6 +16,7 @@ from guard.core.model import Approval, Session
 from guard.errors import ApprovalError
 from guard.redactors import redactor
 from guard.runner import Approvals, View
+from guard.runner.approvals import wrote
 from guard.runner.doubts import Doubts
 from guard.runner.grants import Grants
 from guard.runner.guard import Guard
@@ -35,9 +36,8 @@ class Desk:
     now: Callable[[], float]
 
     def sees(self, approval: Approval) -> bool:
-        """Whether this person may decide about it, asked for it or edited it."""
-        edited = self.me.principal in approval.authors and self.me.tenant == approval.tenant
-        return self.owns(approval) or edited or self.approvals.entitled(approval, self.me)
+        """Whether this person may decide about it, asked for it, or edited it."""
+        return self.owns(approval) or wrote(approval, self.me) or self.approvals.entitled(approval, self.me)
 
     def owns(self, approval: Approval) -> bool:
         """Whether this person asked for it."""

@@ -12,7 +12,7 @@ from guard.core.approval import Approval
 from guard.core.model import Session
 from guard.core.values import JsonObject
 from guard.errors import ApprovalError
-from guard.runner.approvals import Approvals, View
+from guard.runner.approvals import Approvals, View, wrote
 from guard.runner.doubts import Doubts, Unknown
 from guard.web import shapes
 from guard.web.people import Person
@@ -50,8 +50,8 @@ class Desk:
         return (approval.requester, approval.tenant) == (self.me.principal, self.me.tenant)
 
     def sees(self, approval: Approval) -> bool:
-        """Whether this person may know of it: who asked for the call, and who may decide."""
-        return self.asked(approval) or self.approvals.entitled(approval, self.me)
+        """Whether this person may know of it: who asked for the call, who edited it, and who may decide."""
+        return self.asked(approval) or wrote(approval, self.me) or self.approvals.entitled(approval, self.me)
 
     def page(self, wanted: Wanted) -> JsonObject:
         """One page, oldest first, and where the next one goes on."""

@@ -15,7 +15,6 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -24,14 +23,12 @@ from starlette.routing import BaseRoute, Route
 from guard.core.approval import Approval
 from guard.core.briefing import STATUSES, Briefing, briefing, ended
 from guard.core.values import digest
+from guard.runner.approvals import View, wrote
 from guard.web import frame, guarding, html
 from guard.web.edits import fields_of
 from guard.web.frame import Problem
 from guard.web.people import Person
 from guard.web.site import site
-
-if TYPE_CHECKING:
-    from guard.runner.approvals import View
 
 MOST = 200
 """Approvals on one page of the list; what is left out is counted and said."""
@@ -91,7 +88,7 @@ async def shown(
     typed: Typed | None = None,
 ) -> Response:
     """The page of an approval as it stands now. Raises ApprovalError for one that this person may not see."""
-    view = await asyncio.to_thread(site(request).approvals.view, approval_id, person.session)
+    view = await site(request).guard.approvals.view(approval_id, person.session)
     told = told_of(view, site(request).clock())
     return frame.page(
         request,
@@ -144,7 +141,7 @@ def cannot(view: View, person: Person) -> str:
     """Why this person cannot vote, in words."""
     if voted(view.approval, person):
         return "You have voted. Another person must decide as well."
-    if person.session.principal in view.approval.authors:
+    if wrote(view.approval, person.session):
         return "You changed this call; another person must decide."
     if owns(view.approval, person) and not view.entitled:
         return "This was asked for you; another person must decide."
@@ -183,10 +180,10 @@ async def listed(request: Request, person: Person) -> Response:
 
 
 async def seen(request: Request, person: Person, status: str) -> list[Approval]:
-    """Approvals that this person may decide about or asked for: those that wait oldest first, all others newest first."""
+    """Approvals that this person may decide about, asked for or edited: those that wait oldest first, all others newest first."""
     approvals, tenant = site(request).approvals, person.session.tenant
     given = await asyncio.to_thread(approvals.list, status=None if status == "all" else status, tenant=tenant)
-    mine = [row for row in given if owns(row, person) or approvals.entitled(row, person.session)]
+    mine = [row for row in given if owns(row, person) or wrote(row, person.session) or approvals.entitled(row, person.session)]
     return mine if status == "pending" else mine[::-1]
 
 

@@ -12,8 +12,7 @@ not is answered by the page as it stands now, with what happened meanwhile. Come
 from __future__ import annotations
 
 import asyncio
-import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -78,12 +77,12 @@ def decided(form: Fields) -> bool:
     return found == "approved"
 
 
-def cast(request: Request, person: Person, name: str, *, yes: bool, typed: Typed, seen: Seen) -> Approval:
+async def cast(request: Request, person: Person, name: str, *, yes: bool, typed: Typed, seen: Seen) -> Approval:
     """Cast a vote. Raises ApprovalError where it does not count."""
     given: dict[str, Any] = {"approver": person.session, "reason": typed.reason or None, "seen": seen, **by(person)}
     if yes:
-        return site(request).approvals.approve(name, **given)
-    return site(request).approvals.reject(name, **given, note=typed.note or None)
+        return await site(request).guard.approvals.approve(name, **given)
+    return await site(request).guard.approvals.reject(name, **given, note=typed.note or None)
 
 
 def by(person: Person) -> dict[str, Any]:
@@ -108,7 +107,7 @@ async def edit(request: Request, person: Person) -> Response:
     form = await guarding.form(request)
     name, reason = request.path_params["id"], words(form, "reason") or ""
     typed = Typed(reason=reason, edit=True)
-    now = (await asyncio.to_thread(site(request).approvals.view, name, person.session)).approval
+    now = (await site(request).guard.approvals.view(name, person.session)).approval
     try:
         changed = edits.changes(now, form)
     except RequestError as error:
@@ -119,32 +118,35 @@ async def edit(request: Request, person: Person) -> Response:
     return await _done(request, person, lambda _: _edited(request, person, now, changed, typed, seen_in(form)), typed)
 
 
-def _edited(request: Request, person: Person, now: Approval, changed: Mapping[str, Json], typed: Typed, seen: Seen) -> Approval:
-    approvals: Any = site(request).approvals
-    given = {"editor": person.session, "changes": changed, "reason": typed.reason, "seen": seen, **by(person)}
-    return typing.cast("Approval", approvals.edit(now.id, **given))
+async def _edited(
+    request: Request, person: Person, now: Approval, changed: Mapping[str, Json], typed: Typed, seen: Seen
+) -> Approval:
+    given: dict[str, Any] = {"changes": changed, "reason": typed.reason, "seen": seen, **by(person)}
+    return await site(request).guard.approvals.edit(now.id, editor=person.session, **given)
 
 
 async def cancel(request: Request, person: Person) -> Response:
     """End a question that nobody has decided."""
-    return await _end(request, person, site(request).approvals.cancel)
+    return await _end(request, person, site(request).guard.approvals.cancel)
 
 
 async def revoke(request: Request, person: Person) -> Response:
     """Withdraw an approval that was not used."""
-    return await _end(request, person, site(request).approvals.revoke)
+    return await _end(request, person, site(request).guard.approvals.revoke)
 
 
-async def _end(request: Request, person: Person, end: Callable[..., Approval]) -> Response:
+async def _end(request: Request, person: Person, end: Callable[..., Awaitable[Approval]]) -> Response:
     given = {"reason": words(await guarding.form(request), "reason") or "", **by(person)}
     return await _done(request, person, lambda name: end(name, by=person.session, **given))
 
 
-async def _done(request: Request, person: Person, act: Callable[[str], Approval], typed: Typed | None = None) -> Response:
+async def _done(
+    request: Request, person: Person, act: Callable[[str], Awaitable[Approval]], typed: Typed | None = None
+) -> Response:
     """Act, and lead to the page as it stands then; or show it with what stood in the way."""
     name = request.path_params["id"]
     try:
-        found = await asyncio.to_thread(act, name)
+        found = await act(name)
     except ApprovalError as error:
         return await _instead(request, person, error, typed)
     return RedirectResponse(f"/approvals/{found.id}", 303)

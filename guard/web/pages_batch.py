@@ -96,19 +96,19 @@ async def vote(request: Request, person: Person) -> Response:
     lacking = lacks(yes, typed) if marked else Problem(title="Nothing is marked", text="Mark each one that you want to decide.")
     if lacking is not None:
         return await _page(request, person, 422, lacking, form)
-    results = [await asyncio.to_thread(_vote, request, person, name, form, yes, typed) for name in marked]
+    results = [await _vote(request, person, name, form, yes, typed) for name in marked]
     status = 200 if all(one.counted for one in results) else 409
     return frame.page(request, person, "batch_done.html", status, results=results, yes=yes)
 
 
-def _vote(request: Request, person: Person, name: str, form: Fields, yes: bool, typed: Typed) -> Result:  # noqa: FBT001 - the decision
+async def _vote(request: Request, person: Person, name: str, form: Fields, yes: bool, typed: Typed) -> Result:  # noqa: FBT001 - the decision
     try:
         seen_there = seen_of(field(form, f"seen:{name}").split(" "))
-        found = cast(request, person, name, yes=yes, typed=typed, seen=seen_there)
+        found = await cast(request, person, name, yes=yes, typed=typed, seen=seen_there)
     except RequestError as error:
         return Result(id=name, approval=None, counted=False, text=str(error))
     except ApprovalError as error:
-        return _failed(request, person, name, error)
+        return await asyncio.to_thread(_failed, request, person, name, error)
     return Result(id=name, approval=found, counted=True, text=f"Your {'yes' if yes else 'no'} counts; it is {found.status} now.")
 
 
