@@ -153,24 +153,32 @@ class Console:
     client: TestClient
     clock: Clock
     asked: int = 0
+    calls: dict[str, tuple[ToolCall, Session, str]] = field(default_factory=dict)
 
     def ask(self, tool: str, session: Session = CLERK, **arguments: Any) -> str:
         self.asked += 1
-        call = ToolCall(f"x{self.asked}", tool, arguments)
-
-        async def propose() -> Any:
-            return await self.guard.call(call, session, conversation=f"conv-{self.asked}")
-
-        outcome = self.client.portal.call(propose)  # type: ignore[union-attr]
+        proposed = (ToolCall(f"x{self.asked}", tool, arguments), session, f"conv-{self.asked}")
+        outcome = self._call(*proposed)
         assert outcome.status == "held", outcome
+        self.calls[outcome.approval] = proposed
         return str(outcome.approval)
+
+    def go_on(self, approval: str) -> Any:
+        """The program proposes the call of an approval once more; gives its outcome."""
+        return self._call(*self.calls[approval])
+
+    def _call(self, call: ToolCall, session: Session, conversation: str) -> Any:
+        async def propose() -> Any:
+            return await self.guard.call(call, session, conversation=conversation)
+
+        return self.client.portal.call(propose)  # type: ignore[union-attr]
 
     def browser(self, person: str = "", *roles: str, scope: str = "vote", tenant: str = "") -> Browser:
         """A browser, signed in as this person."""
         self.client.cookies.clear()
         made = Browser(self.client)
         if person:
-            secret = self.tokens.add(f"{person}-{self.asked}-{scope}", (scope,), person=person, roles=roles, tenant=tenant)
+            secret = self.tokens.add(f"{person}-{scope}-{len(self.tokens.all())}", (scope,), person=person, roles=roles, tenant=tenant)
             assert made.send("/sign-in", {"token": secret, "next": "/approvals"}).status == 303
             self.client.cookies.clear()
         return made

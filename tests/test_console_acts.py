@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from console_kit import CLERK, Browser, Console, Page, console
+from console_kit import Browser, Console, Page, console
 
-from guard import OutcomeUnknownError, ToolCall
+from guard import OutcomeUnknownError
 
 
 @pytest.fixture
@@ -193,10 +193,7 @@ def test_settling_an_unknown_call(tmp_path: Path, happened: str) -> None:
         browser = running.browser("b1", "treasury")
         browser.vote(approval, "approved")
 
-        async def again() -> Any:
-            return await running.guard.call(ToolCall("x1", "lost", {"payee": "Ann\u202e"}), CLERK, conversation="conv-1")
-
-        assert running.client.portal.call(again).status == "unknown"  # type: ignore[union-attr]
+        assert running.go_on(approval).status == "unknown"
         page = browser.open("/unknown")
         assert "U+202E" in page.text
         [action] = [name for name in page.read.forms if name.startswith("/unknown/")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from guard.cli import show
 from guard.cli.tables import table
-from guard.cli.views import ORIGINS
+from guard.core.facts import ORIGINS
 from guard.core.hiding import hide
 from guard.core.values import JsonObject
 from guard.policy.engine.explain import Candidate, Explained

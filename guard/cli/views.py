@@ -6,26 +6,18 @@ Every argument stands in full with its origin. May not shorten or hide. Used by 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from guard.cli import show
 from guard.cli.tables import pairs
 from guard.core.approval import Approval
+from guard.core.briefing import deciders, permits, utc
+from guard.core.facts import ORIGINS, texts
+from guard.core.legible import disguised
 from guard.core.presented import differences, masked
 from guard.core.values import Json, JsonObject
 
 _COUNTED = ("revision", "need", "use_within", "supersedes", "superseded_by", "edited_by", "effect", "on_message", "ended_by")
 _VOTED = ("number", "decision", "by", "revision", "fingerprint", "presented", "assurance", "via", "reason")
-ORIGINS = {
-    "model": "written by the model",
-    "session": "from the session",
-    "default": "the schema's default",
-    "result": "from an earlier result",
-    "bounded": "written by the model, within what an earlier result says",
-    "handle": "put back in the place of a handle",
-    "user": "from the user's words",
-    "edit": "changed by a person",
-}
 
 
 def approval_lines(approval: Approval, *, indent: str = "", previous: Approval | None = None) -> list[str]:
@@ -47,12 +39,20 @@ def approval_lines(approval: Approval, *, indent: str = "", previous: Approval |
         ("asked", utc(approval.requested_at)),
         ("expires", utc(approval.expires_at)),
         *_use(approval),
+        ("permits", permits(approval)[0]),
         ("status", _status(approval)),
     ]
     warned = [f"arguments ({hidden} characters that cannot be seen are spelled out)" if hidden else "arguments"]
     warned[0] += f" ({secret} secret, masked)" if secret else ""
-    told = (*pairs(facts), *warned, *argument_lines(approval.arguments, approval.origins), *difference_lines(previous, approval))
+    given = [*argument_lines(approval.arguments, approval.origins), *_disguised(approval)]
+    told = (*pairs(facts), *warned, *given, *difference_lines(previous, approval))
     return [indent + line for line in told]
+
+
+def _disguised(approval: Approval) -> list[str]:
+    """What looks like something else than it is."""
+    known = (approval.effect, *texts(approval.arguments))
+    return [f"  ! {show.spell(word)} {what}" for text in known for word, what in disguised(text)]
 
 
 def _revision(approval: Approval) -> list[tuple[str, str]]:
@@ -131,19 +131,6 @@ def approval_json(approval: Approval) -> JsonObject:
     return found
 
 
-def deciders(approval: Approval) -> str:
-    """Who may decide, in words."""
-    roles = " or ".join(approval.by)
-    others = f"{roles}, other than {approval.requester}" if roles else ""
-    own = approval.requester if approval.by_self else ""
-    return "; ".join(filter(None, (own, others)))
-
-
-def utc(seconds: float) -> str:
-    """Seconds since the epoch as UTC text."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
 def _maybe(seconds: float | None) -> Json:
     return None if seconds is None else utc(seconds)
 
@@ -157,3 +144,6 @@ def _status(approval: Approval) -> str:
         return approval.status
     why = f", reason: {show.spell(approval.reason)}" if approval.reason else ""
     return f"{approval.status} ({show.spell(approval.decided_by)}, {utc(approval.decided_at)}{why})"
+
+
+__all__ = ["approval_json", "approval_lines", "argument_lines", "deciders", "difference_lines", "told_yes", "utc"]
