@@ -178,7 +178,9 @@ class Console:
         self.client.cookies.clear()
         made = Browser(self.client)
         if person:
-            secret = self.tokens.add(f"{person}-{scope}-{len(self.tokens.all())}", (scope,), person=person, roles=roles, tenant=tenant)
+            secret = self.tokens.add(
+                f"{person}-{scope}-{len(self.tokens.all())}", (scope,), person=person, roles=roles, tenant=tenant
+            )
             assert made.send("/sign-in", {"token": secret, "next": "/approvals"}).status == 303
             self.client.cookies.clear()
         return made
