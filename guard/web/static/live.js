@@ -8,7 +8,7 @@
 
   for (const time of document.querySelectorAll("time")) {
     const there = new Date(time.dateTime);
-    if (!Number.isNaN(there.getTime())) {
+    if (!Number.isNaN(there.getTime()) && there.getTimezoneOffset() !== 0) {
       time.append(` (${there.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })} here)`);
     }
   }
