@@ -118,5 +118,6 @@ def picture(page: Page, name: str) -> None:
 
 def no_sideways_scroll(page: Page) -> None:
     """The page is no wider than the screen."""
+    page.wait_for_load_state()  # a click has led to the next page; its style comes with it
     width, screen = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
     assert width <= screen

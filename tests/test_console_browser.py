@@ -238,6 +238,7 @@ def test_axe_finds_no_serious_fault(browser: Browser, served: Served, scheme: An
             "approvals?status=all",
             "approvals/batch",
             "unknown",
+            "grants",
             "approvals/none",
             *(f"approvals/{one}" for one in approvals),
         ):
