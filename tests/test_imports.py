@@ -42,6 +42,7 @@ LANGUAGE = (
     "model",
     "commands",
     "acting",
+    "log",
     "ports",
 )  # each may use those before it
 HELPERS = (
@@ -89,6 +90,7 @@ BOUNDARY = (
     "core.model",
     "core.commands",
     "core.acting",
+    "core.log",
     "core.ports",
 )
 
@@ -121,7 +123,22 @@ RULES: dict[str, tuple[str, ...]] = {
     "stores": (*BOUNDARY, "errors", "stores"),
     "wires": ("core.values", "core.asking", "core.rules", "core.approval", "core.model", "errors", "wires"),
     "runner": ("core", "errors", "tools", "wires", "runner"),
-    "compose": ("core", "errors", "policy", "stores", "redactors", "tools", "runner", "review"),  # review: the cases of a folder
+    "proof": ("core.values", "core.commands", "core.log", "core.ports", "errors", "stores.chain", "stores.stamp", "proof"),
+    "proof.chains": (),  # these four run without anything else of ours
+    "proof.notes": ("proof.chains",),
+    "proof.checking": ("proof.chains", "proof.notes"),
+    "proof.alone": ("proof.chains", "proof.notes", "proof.checking"),
+    "compose": (
+        "core",
+        "errors",
+        "policy",
+        "stores",
+        "redactors",
+        "tools",
+        "runner",
+        "review",
+        "proof",
+    ),  # review: the cases of a folder
     "integrations": ("core.values", "core.model", "errors", "runner", "wires", "integrations"),
     # the definitions of an MCP server: compiled tools to show, pins to hold them against, a record of what is refused
     "integrations.mcp": (

@@ -55,6 +55,7 @@ from guard.core.commands import (
     Told,
     ask,
 )
+from guard.core.log import Log, Sealed
 from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.redaction import REDACTION, Redaction
 from guard.core.rules import Limits, Tool
@@ -87,6 +88,7 @@ __all__ = [
     "LoadFacts",
     "LoadHandles",
     "LoadLedger",
+    "Log",
     "OpenTurn",
     "Opened",
     "Policy",
@@ -160,25 +162,13 @@ class Policy:
 # -- what the host brings --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sealed:
-    """One audit record as stored. `hash` covers chain, seq, prev and the exact bytes of `body`."""
-
-    chain: int
-    seq: int
-    prev: str
-    hash: str
-    body: str
-
-
-class Store(Protocol):
+class Store(Log, Protocol):
     """Where the ledger, approvals, budgets and the audit live. Synchronous; each method is one transaction.
 
     Implementations raise StoreError for everything that went wrong outside of the caller's arguments, and nothing else.
     """
 
     blocking: bool  # whether calls may wait for a disk or network, so that async callers use a thread
-    chains: int  # how many chains the audit has
     secret: bytes  # 32 random bytes, made with the store and the same for everybody who opens it
 
     @property
@@ -277,9 +267,6 @@ class Store(Protocol):
 
     def restored(self, why: str, event: Event, doubt: Callable[[CallRow], tuple[CallRow, Event]]) -> int:
         """Begin a new epoch after a backup was put back, on record as `event`: what was approved or started is in doubt, as `doubt` writes it."""
-
-    def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
-        """Audit records of one chain in order of seq. Every record stands in exactly one of `chains` chains, numbered from 0."""
 
     def now(self) -> float:
         """Seconds since the epoch by the store's clock."""

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import TracebackType
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 from guard.core.budget import approximate
 from guard.core.model import ConversationRef, Outcome, Session, ToolCall
@@ -40,12 +40,19 @@ from guard.wires import wire as wire_named
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Witness(Protocol):
+    """What makes checkpoints over the audit while the guard is open."""
+
+    def close(self) -> None:
+        """Make the last one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
     """Where the policy came from and how it is kept up to date.
 
     `mark` says from which contents it was made, `every` is how many seconds are between two looks (None: nobody looks), `stale_after` for how
-    many it is relied on without being found again, `signal` a Casbin watcher.
+    many it is relied on without being found again, `signal` a Casbin watcher; `witness` makes checkpoints while the guard is open.
     """
 
     source: Source | None = None
@@ -53,6 +60,7 @@ class Origin:
     every: float | None = None
     stale_after: float | None = None
     signal: Any = None
+    witness: Witness | None = None
 
 
 class GuardBase:
@@ -86,6 +94,7 @@ class GuardBase:
         self.reloader = Reloader(
             InForce(policy=policy, hands=hands, mark=origin.mark), origin.source, stale_after=origin.stale_after
         )
+        self._witness = origin.witness
         self._watch = Watch(self.reloader, every=origin.every, signal=origin.signal) if origin.every is not None else None
         if self._watch is not None:
             weakref.finalize(self, self._watch.stop).atexit = False  # a guard that is forgotten is not looked after
@@ -159,6 +168,8 @@ class GuardBase:
             self._watch.stop()
         self.reloader.close()
         self.hands.keeper.close()
+        if self._witness is not None:
+            self._witness.close()
         self.store.close()
 
     def __enter__(self) -> Self:

@@ -26,7 +26,6 @@ from guard.core.ports import (
     Opened,
     OpenTurn,
     Record,
-    Sealed,
     Shadowed,
     TakeQuota,
     Vaulted,
@@ -35,36 +34,36 @@ from guard.errors import ApprovalError, StoreError
 from guard.stores import approvals, budgets, claims, doubts, turns, vault, votes
 from guard.stores.backend import Backend
 from guard.stores.executors import me
+from guard.stores.log import LogStore
 from guard.stores.owners import home_of, own, visible
 from guard.stores.plain import plain
 from guard.stores.tables import Plain, Tables, Wanted
 from guard.stores.watermark import older
 
 
-class LedgerStore:
+class LedgerStore(LogStore):
     """The `Store` port over any `Backend`. StoreError comes from the tables; methods say what else they raise."""
 
-    __slots__ = ("__weakref__", "_epoch", "_tables", "blocking", "chains", "secret")
+    __slots__ = ("__weakref__", "_epoch", "blocking", "secret")
 
     def __init__(self, tables: Backend, *, chains: int = 1) -> None:
-        self._tables = tables
+        super().__init__(tables, chains)
         self.blocking = tables.blocking
-        self.chains = chains
         self.secret = tables.secret
         self._epoch = tables.read(lambda found: found.epoch())
 
     def open(self, ref: ConversationRef) -> None:
         """Create the conversation or check its owner. Raises ConversationError when it is somebody else's."""
         if not self._tables.read(lambda tables: visible(tables, ref)):
-            self._tables.write(lambda tables: own(tables, ref))
+            self.write(lambda tables: own(tables, ref))
 
     def say(self, ref: ConversationRef, text: str, event: Event) -> None:
         """Record that the user spoke: a new run begins."""
-        self._tables.write(lambda tables: turns.say(tables, ref, text, event))
+        self.write(lambda tables: turns.say(tables, ref, text, event))
 
     def open_turn(self, command: OpenTurn) -> Opened:
         """Number the turn, or recognise it as the newest one handled again."""
-        return self._tables.write(lambda tables: turns.open_turn(tables, command))
+        return self.write(lambda tables: turns.open_turn(tables, command))
 
     def load_ledger(self, command: LoadLedger) -> Ledger:
         """Calls of the tools asked for from earlier turns that are done, started, unknown or held; the caller filters by status."""
@@ -76,18 +75,18 @@ class LedgerStore:
 
     def take(self, command: TakeQuota) -> tuple[Charge | Shadowed | None, ...]:
         """Reserve quota call by call; None, the first exceeded charge, or what shadow limits would have refused."""
-        return self._tables.write(lambda tables: budgets.take(tables, command))
+        return self.write(lambda tables: budgets.take(tables, command))
 
     def ask(self, command: AskApproval) -> Approval | None:
         """The approval that answers this proposal, or the proposal itself, pending from now on or yet to be opened; None: too many wait."""
         found = self._tables.read(lambda tables: approvals.answered(tables, command))
         if found is None and command.opens:
-            return self._tables.write(lambda tables: approvals.ask(tables, command))
+            return self.write(lambda tables: approvals.ask(tables, command))
         return command.proposal if found is None else found
 
     def record(self, rows: Sequence[CallRow], events: Sequence[Event], handles: Sequence[Vaulted] = ()) -> CallRow | None:
         """Write rows, events and handles, durable when it returns; the row of a taken call as it stands, where the ledger knows better."""
-        return self._tables.write(lambda tables: claims.record(tables, rows, events, handles))
+        return self.write(lambda tables: claims.record(tables, rows, events, handles))
 
     def handles(self, command: LoadHandles) -> Mapping[str, Vaulted]:
         """What stands behind these handles of the conversation."""
@@ -96,7 +95,7 @@ class LedgerStore:
     def hold(self, command: Record) -> tuple[Approval | None, ...] | None:
         """Open approvals and write the decisions that name them, or say what answers them by now."""
         try:
-            self._tables.write(lambda tables: claims.hold(tables, command))
+            self.write(lambda tables: claims.hold(tables, command))
         except claims.AnsweredError as answered:
             return answered.found
         return None
@@ -124,7 +123,7 @@ class LedgerStore:
 
     def lapse(self, command: Lapse) -> CallRow:
         """Write down that a started call was lost, unless it is not; the row as it stands then."""
-        return self._tables.write(lambda tables: doubts.lapse(tables, command))
+        return self.write(lambda tables: doubts.lapse(tables, command))
 
     def renew(self, key: CallKey, attempt: int, lease: float, sign: str = "") -> bool:
         """Keep a started call for `lease` more seconds; False when this process no longer has this attempt."""
@@ -146,7 +145,7 @@ class LedgerStore:
 
     def told(self, keys: Mapping[CallKey, str], events: Sequence[Event]) -> None:
         """Remember that these outcomes were told, each only where the call still has the status that was told."""
-        self._tables.write(lambda tables: claims.told(tables, keys, events))
+        self.write(lambda tables: claims.told(tables, keys, events))
 
     def turn_of(self, ref: ConversationRef, digest: str) -> int | None:
         """The newest turn of this branch with these calls, turns with a key left out; None where there is none."""
@@ -161,11 +160,11 @@ class LedgerStore:
     def approval(self, approval_id: str) -> Approval | None:
         """One approval; expiry is judged now."""
         asked, due = self._tables.read(lambda tables: approvals.seen(tables, approval_id))
-        return self._tables.write(lambda tables: approvals.looked(tables, approval_id)) if due else asked
+        return self.write(lambda tables: approvals.looked(tables, approval_id)) if due else asked
 
     def _looked_at(self, wanted: Wanted) -> tuple[Approval, ...]:
         found = self._tables.read(lambda tables: approvals.listable(tables, wanted))
-        return self._tables.write(lambda tables: approvals.listed(tables, wanted)) if found is None else found
+        return self.write(lambda tables: approvals.listed(tables, wanted)) if found is None else found
 
     def vote(
         self,
@@ -180,7 +179,7 @@ class LedgerStore:
     ) -> Approval:
         """Count a vote about a pending approval. Raises ApprovalError (`not_found`, `already_decided`, `expired`, `stale`, `voted`)."""
         given = votes.Given(status=status, by=by, roles=tuple(roles), reason=reason, event=event, ballot=ballot)
-        return _or_raise(self._tables.write(lambda tables: votes.vote(tables, approval_id, given)))
+        return _or_raise(self.write(lambda tables: votes.vote(tables, approval_id, given)))
 
     def doubtful(self, *, tenant: str | None = None) -> tuple[CallRow, ...]:
         """Actions that are unknown, or started and lost, oldest first."""
@@ -188,14 +187,14 @@ class LedgerStore:
 
     def reconcile(self, row: CallRow, event: Event) -> CallRow:
         """Settle an unknown call by a person's word. Raises ApprovalError (`not_found`, `already_decided`) when it is not unknown."""
-        answer = self._tables.write(lambda tables: doubts.reconcile(tables, row, event))
+        answer = self.write(lambda tables: doubts.reconcile(tables, row, event))
         if isinstance(answer, ApprovalError):
             raise answer
         return answer
 
     def pick(self, *, grace: float, lease: float, limit: int) -> tuple[CallRow, ...]:
         """Approved calls that nobody ran, and lost ones, for one worker."""
-        return self._tables.write(lambda tables: doubts.pick(tables, grace=grace, lease=lease, limit=limit))
+        return self.write(lambda tables: doubts.pick(tables, grace=grace, lease=lease, limit=limit))
 
     def wait(self, seconds: float) -> None:
         """Come back when something may have been approved, or after so many seconds."""
@@ -204,25 +203,17 @@ class LedgerStore:
     def restored(self, why: str, event: Event, doubt: doubts.Doubt) -> int:
         """Begin a new epoch after a backup was put back; how many calls are in doubt by that."""
         self._tables.accept()
-        found = self._tables.write(lambda tables: doubts.restored(tables, why, event, doubt))
+        found = self.write(lambda tables: doubts.restored(tables, why, event, doubt))
         self._epoch = self._tables.read(lambda tables: tables.epoch())
         return found
 
     def end(self, approval_id: str, *, status: votes.Ending, by: str, event: Told) -> Approval:
         """Cancel an approval, or revoke one that was approved. Raises ApprovalError where it cannot be."""
-        return _or_raise(self._tables.write(lambda tables: votes.end(tables, approval_id, status, by, event)))
-
-    def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
-        """Audit records of one chain behind `after`, in order of seq."""
-        return self._tables.read(lambda tables: tables.audit(chain, after, limit))
+        return _or_raise(self.write(lambda tables: votes.end(tables, approval_id, status, by, event)))
 
     def now(self) -> float:
         """Seconds since the epoch by the store's clock."""
         return self._tables.clock()
-
-    def close(self) -> None:
-        """Give back what the store holds open."""
-        self._tables.close()
 
 
 def _or_raise(answer: Approval | ApprovalError) -> Approval:

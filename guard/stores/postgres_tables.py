@@ -21,6 +21,7 @@ from guard.stores.postgres_wire import Reply, Wire
 from guard.stores.sql_approvals import given, name_of
 from guard.stores.sql_tables import SqlTables
 from guard.stores.tables import ZERO, Asked, Budget, Home, Place, Plain, Talk, Wanted
+from guard.stores.watermark import Head
 
 Part: TypeAlias = tuple[Reply, int, int | None]
 """Some columns of the one row of a reply."""
@@ -57,6 +58,10 @@ class Reading(SqlTables):
         if self._started is None:
             self._started = self.connection.execute(postgres_sql.START)
         return self._started
+
+    def heads_now(self) -> dict[int, Head]:
+        """The heads of all chains, as one statement sees them."""
+        return {int(chain): (int(seq), str(own)) for chain, seq, own in self.all(postgres_sql.HEADS, ()) if seq}
 
     def finish(self) -> None:
         """End the transaction."""

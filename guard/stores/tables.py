@@ -13,7 +13,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from guard.core.approval import Approval, Vote
 from guard.core.model import ConversationRef
-from guard.core.ports import CallRow, Charge, Event, Sealed, Won
+from guard.core.ports import CallRow, Charge, Event, Won
+from guard.stores.log_tables import LogTables
 from guard.stores.vault_tables import VaultTables
 
 T = TypeVar("T")
@@ -123,7 +124,7 @@ class Plain:
         return Won(at=at, attempt=1, idem=self.idem, lease=self.lease)
 
 
-class Tables(VaultTables, Protocol):
+class Tables(VaultTables, LogTables, Protocol):
     """What stands in the tables, as one transaction sees and changes it."""
 
     now: float  # the time of the transaction
@@ -287,10 +288,3 @@ class Tables(VaultTables, Protocol):
 
     def vote(self, approval: Approval, vote: Vote) -> None:
         """Add a vote about this approval; votes are never changed."""
-
-    # audit
-    def append(self, event: Event) -> None:
-        """Seal an event behind the newest record of its chain, at the latest when the transaction ends."""
-
-    def audit(self, chain: int, after: int, limit: int | None) -> tuple[Sealed, ...]:
-        """Records of one chain in order of seq."""
