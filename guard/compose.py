@@ -150,6 +150,7 @@ def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits
     kept = runner.Origin(
         source=plan,
         mark=reading.mark,
+        parts=built.parts,
         every=every,
         stale_after=options.get("stale_after"),
         signal=options.get("signal"),
@@ -234,6 +235,7 @@ class Plan:
     def build(self, reading: Any) -> Built:
         """Compile, check and verify what was read. Raises PolicyError."""
         from guard.policy.load import load_reading  # noqa: PLC0415 - as above
+        from guard.policy.parts import parts  # noqa: PLC0415 - as above
 
         hides = Hides(self.hiding)
         checks = patient(self.checks, self.patience, hides)
@@ -247,7 +249,7 @@ class Plan:
             raise PolicyError(problems, loaded.warnings)
         tools = {**{name: self.tools[one] for name, one in loaded.names.items()}, **_endpoints(loaded)}
         self.hiding = hides.redactor
-        return Built(policy=loaded.policy, tools=tools, warnings=loaded.warnings, redactor=self.hiding)
+        return Built(policy=loaded.policy, tools=tools, warnings=loaded.warnings, redactor=self.hiding, parts=parts(loaded))
 
     def _misfits(self, names: Mapping[str, str]) -> list[Problem]:
         lost = [name for name, registered in names.items() if registered not in self.tools]

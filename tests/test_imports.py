@@ -63,6 +63,7 @@ HELPERS = (
     "audit",
     "audit_votes",
     "context",
+    "audit_policy",
     "board",
     "recall",
     "endings",

@@ -157,11 +157,19 @@ def _final(last: object, redactor: Redactor) -> str:
     elif isinstance(last, ValidCall):
         valid, origins = last, last.origins
     else:
-        return f',"spoof":{_names(last.spoofed)}' if isinstance(last, BoundCall) and last.spoofed else ""
+        return _read(last, redactor) if isinstance(last, ParsedCall | BoundCall) else ""
     spoof = f',"spoof":{_names(valid.spoofed)}' if valid.spoofed else ""
     shown = shown_text(valid.arguments, redactor, set())
     labels = _labels(tuple(origins.items()), redactor)
     return f',"args":{{"size":{len(valid.canonical)},"digest":"{valid.digest}","shown":{shown},"labels":{labels}}}{spoof}'
+
+
+def _read(call: ParsedCall | BoundCall, redactor: Redactor) -> str:
+    """The arguments of a call that was refused before they were final: as far as they were read, or bound."""
+    text = canonical(call.arguments)
+    spoof = f',"spoof":{_names(call.spoofed)}' if isinstance(call, BoundCall) and call.spoofed else ""
+    shown = shown_text(call.arguments, redactor, set())
+    return f',"args":{{"size":{len(text)},"digest":"{redactor.tag(text)}","shown":{shown}}}{spoof}'
 
 
 def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redactor) -> Event:
@@ -233,10 +241,11 @@ def reconciled(key: CallKey, row: CallRow, who: Session, happened: bool, reason:
     }
 
 
-def delivered(key: CallKey, call: ToolCall, outcome: Outcome, redactor: Redactor) -> Event:
-    """A recorded outcome went back once more."""
+def delivered(key: CallKey, call: ToolCall, outcome: Outcome, redactor: Redactor, *, again: bool = True) -> Event:
+    """An outcome went back to the program: a recorded one once more, or (`again` is False) for the first time."""
     head = _head("result.delivered", key, _name(call.id, redactor), _SERVICE, _called(call, redactor))
-    return f'{head},"exec":{{"status":"{outcome.status}","replayed":true}}'
+    approval = f',"approval":"{outcome.approval}"' if outcome.approval else ""
+    return f'{head}{approval},"exec":{{"status":"{outcome.status}","replayed":{"true" if again else "false"}}}'
 
 
 def said(ref: ConversationRef, text: str, redactor: Redactor) -> Event:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from guard.core.commands import Event
 
@@ -61,6 +61,10 @@ class Log(Protocol):
     """What a store keeps of the audit. Every record stands in exactly one of `chains` chains, numbered from 0."""
 
     chains: int
+
+    @property
+    def writer(self) -> Mapping[str, Any]:
+        """What the audit says about this process: a short name of it, its number, the version of the guard and the epoch of the store."""
 
     def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
         """Audit records of one chain in order of seq."""

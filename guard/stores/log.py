@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from guard.core.log import NOTHING, Checkpoint, Head, Sealed, Signer, Standing
 from guard.core.ports import Event
 from guard.errors import StoreError
 from guard.stores.backend import Backend
+from guard.stores.executors import process
 from guard.stores.tables import T, Tables
 
 
@@ -27,17 +29,21 @@ class LogStore:
         self.chains = chains
         self._owed: deque[Event] = deque()
 
+    @property
+    def writer(self) -> Mapping[str, Any]:
+        """What the audit says about this process."""
+        return {**process(), "epoch": self._tables.read(lambda tables: tables.epoch())}
+
     def write(self, work: Callable[[Tables], T]) -> T:
         """What `work` gives, in a transaction that writes, behind the records that were announced."""
-        owed = _taken(self._owed)
+        owed = _taken(self._owed) if self._owed else []
         if not owed:
             return self._tables.write(work)
 
         def whole(tables: Tables) -> T:
-            answer = work(tables)  # first, so that whatever it locks is locked in its usual order
             for event in owed:
                 tables.append(event)
-            return answer
+            return work(tables)
 
         try:
             return self._tables.write(whole)
