@@ -109,6 +109,11 @@ def resealed(records: list[Sealed], *, chain: int | None = None, last: tuple[int
     return made
 
 
+def without_checkpoints(log: Log) -> Log:
+    """The log with other records in the place of its checkpoints, the chain written anew."""
+    return {**log, 0: resealed(log[0])} if log.get(0) else log
+
+
 def some(log: Log, rng: random.Random, *, inner: bool = False) -> tuple[int, int]:
     """A chain and the index of a record in it that the checkpoints cover; `inner`: not one of its ends."""
     chain = rng.choice([chain for chain, records in log.items() if len(records) > 20])

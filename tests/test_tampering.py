@@ -76,13 +76,14 @@ def test_what_only_a_checkpoint_shows(made: kit.Scene, name: str) -> None:
     for rng in rounds(name):
         log, chain, seq = kit.UNSEEN[name](made.log, rng)
         kit.put(made, log)
-        if name != "truncated":  # its checkpoints may still be in the log, and show what is missing
-            assert made.verified(outside=False).ok
         for report in (made.verified(), made.exported(log)):
             found = next(one for one in report.problems if one.chain == chain)
             assert found.seq is not None
             assert found.seq <= seq
             assert "checkpoint" in found.what
+        kit.put(made, kit.without_checkpoints(log))  # those in the log may be written anew as well
+        assert made.verified(outside=False).ok
+        assert not made.verified().ok
 
 
 def test_what_was_written_behind_the_newest_checkpoint_is_not_claimed(made: kit.Scene) -> None:
@@ -120,9 +121,8 @@ def test_a_forged_checkpoint_is_found(made: kit.Scene, tmp_path: Path) -> None:
     path.write_text("".join(f"{kit.line(one)}\n" for records in log.values() for one in records), "utf-8")
     (tmp_path / "forged.jsonl").write_text("\n".join(forged(made, log)) + "\n", "utf-8")
     report = check_files([str(path)], [str(tmp_path / "forged.jsonl")], read_key(made.key.public))
-    assert [one.where for one in report.problems if "forged" in one.what] == [
-        f"{tmp_path / 'forged.jsonl'}, line {n}" for n in (1, 2)
-    ]
+    named = [one.where for one in report.problems if "forged or of another key" in one.what]
+    assert {f"{tmp_path / 'forged.jsonl'}, line {number}" for number in (1, 2, 3)} <= set(named)
     assert check_files([str(path)], [str(tmp_path / "forged.jsonl")], None).unsigned == "no public key was named"
 
 
