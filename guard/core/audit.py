@@ -7,6 +7,7 @@ some for every call; the store adds version, id, time and chain. Used by the pip
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 
 from guard.core.hiding import shown_text
@@ -27,9 +28,10 @@ from guard.core.model import (
 )
 from guard.core.ports import CallRow, Event, Executed, Redactor
 from guard.core.rules import Tool
-from guard.core.values import Json, canonical, digest, encode, quote
+from guard.core.values import Json, canonical, digest, encode, quote, read_json
 
 _AGENT, _POLICY, _SERVICE = '{"type":"agent"}', '{"type":"policy"}', '{"type":"service"}'
+_COPIED = 4096  # characters of a result of which a record keeps a copy
 _LONGEST = 200  # characters of a call id, tool name or argument name that a record keeps
 _ENDS = {"done": "ok", "unknown": "unknown"}
 
@@ -205,9 +207,19 @@ def reference(key: CallKey) -> str:
 
 
 def ended(
-    key: CallKey, call: ToolCall, outcome: Outcome, redactor: Redactor, ran: Executed | None = None, labels: tuple[str, ...] = ()
+    key: CallKey,
+    call: ToolCall,
+    outcome: Outcome,
+    redactor: Redactor,
+    ran: Executed | None = None,
+    labels: tuple[str, ...] = (),
+    *,
+    open_: bool = False,
 ) -> Event:
-    """How the call ended: a digest of what went back, what was hidden in it, and how long it took."""
+    """How the call ended: a digest of what went back, what was hidden in it, and how long it took.
+
+    `open_`: what went back is what everybody may see of it, so that a copy stands in the record, where it is short.
+    """
     kind = "call.unknown" if outcome.status == "unknown" else "call.reconciled" if ran is not None and ran.probed else "call.end"
     head = _head(kind, key, _name(call.id, redactor), _SERVICE, _called(call, redactor))
     approval = f',"approval":"{outcome.approval}"' if outcome.approval else ""
@@ -218,8 +230,20 @@ def ended(
     hidden = f',"labels":{_names(labels)}' if labels else ""
     return (
         f'{head}{approval},"exec":{{"status":"{_ENDS.get(outcome.status, "error")}"{error}{raised}{took}}},'
-        f'"result":{{"size":{len(content)},"digest":"{redactor.tag(content)}"{hidden}}}'
+        f'"result":{{"size":{len(content)},"digest":"{redactor.tag(content)}"{_copied(outcome) if open_ else ""}{hidden}}}'
     )
+
+
+def _copied(outcome: Outcome) -> str:
+    """What went back, as it went: it is redacted already. JSON stays JSON, so that fields can be found in it."""
+    content = outcome.content
+    if outcome.status != "done" or not isinstance(content, str) or not 0 < len(content) <= _COPIED:
+        return ""
+    if content[0] in "{[" and min(content) >= " ":
+        with suppress(ValueError):
+            read_json(content)
+            return f',"shown":{content}'
+    return f',"shown":{quote(content)}'
 
 
 def reconciled(key: CallKey, row: CallRow, who: Session, happened: bool, reason: str, redactor: Redactor) -> Event:  # noqa: FBT001 - what was found

@@ -61,7 +61,7 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
         outcome, labels = _withheld(valid, key, ran), ("withheld", type(error).__name__)
     value = copy(ran.value) if outcome.status == "done" else None  # a tool may go on changing what it returned
     own = row_of(board, index, outcome, outcome.status, key, value)
-    events: tuple[Event, ...] = (audit.ended(key, item.call, outcome, redactor, ran, labels),)
+    events: tuple[Event, ...] = (audit.ended(key, item.call, outcome, redactor, ran, labels, open_=not valid.tool.result.roles),)
     handles = tuple(sealer.issued.values())
     if key is item.key:
         return Ended(outcome=outcome, rows=(own,), events=events, handles=handles)
