@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 from stores_kit import NEXT, Clock, event
 
-from guard.cli.audit_verify import _stored
+from guard.cli.audit_verify import stored_report
 from guard.core.log import NOTHING, Sealed
 from guard.core.ports import Store
 from guard.proof import keys
@@ -48,7 +48,7 @@ class Scene:
         return str(self.folder / "checkpoints.jsonl")
 
     def verified(self, *, outside: bool = True) -> Report:
-        return _stored(self.store, [self.checkpoints] if outside else [], read_key(self.key.public) if outside else None)
+        return stored_report(self.store, [self.checkpoints] if outside else [], read_key(self.key.public) if outside else None)
 
     def exported(self, log: Log, *, outside: bool = True, cut: int | None = None) -> Report:
         path = self.folder / "export.jsonl"

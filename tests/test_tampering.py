@@ -136,7 +136,7 @@ def test_a_changed_line_of_a_checkpoint_is_found(made: kit.Scene, tmp_path: Path
     other = note[:at] + ("7" if note[at] != "7" else "8") + note[at + 1 :]
     path = tmp_path / "checkpoints.jsonl"
     path.write_text(f"{first}\n{json.dumps({'number': 2, 'note': other})}\n", "utf-8")
-    assert not kit._stored(made.store, [str(path)], read_key(made.key.public)).ok
+    assert not kit.stored_report(made.store, [str(path)], read_key(made.key.public)).ok
 
 
 def test_a_missing_checkpoint_is_found(made: kit.Scene) -> None:

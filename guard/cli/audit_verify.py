@@ -55,7 +55,7 @@ def verify(arguments: argparse.Namespace) -> int:
             report = check_files(arguments.exports, arguments.checkpoints, key, partial=arguments.partial)
         else:
             with existing_store(arguments.store) as store:
-                report = _stored(store, arguments.checkpoints, key)
+                report = stored_report(store, arguments.checkpoints, key)
     except OSError as error:
         raise UsageError(f"{spell(str(error.filename))}: cannot be read ({error.strerror})") from error
     except ValueError as error:
@@ -73,7 +73,8 @@ def spell_line(line: str) -> str:
     return line[:13] + spell(line[13:])
 
 
-def _stored(store: Store, checkpoints: list[str], key: Key | None) -> Report:
+def stored_report(store: Store, checkpoints: list[str], key: Key | None) -> Report:
+    """What the records of a store prove, with the checkpoints of these files and those among the records. Raises OSError."""
     problems: list[Problem] = []
     notes: list[Note] = []
     for path in checkpoints:

@@ -104,11 +104,18 @@ class Key(NamedTuple):
     public: bytes
 
 
+def _decoded(data: str) -> bytes:
+    try:
+        return base64.b64decode(data, validate=True)
+    except ValueError:
+        return b""
+
+
 def read_key(text: str) -> Key:
     """A public key: `name+id+base64`. Raises ValueError."""
     name, _, rest = text.strip().partition("+")
     own, _, data = rest.partition("+")
-    raw = base64.b64decode(data, validate=True)
+    raw = _decoded(data)
     right = hashlib.sha256(name.encode() + b"\n" + raw).digest()[:4]
     if len(raw) != 33 or raw[0] != 1 or own != right.hex():
         raise ValueError("this is no public key: it is a text such as guard-audit+1a2b3c4d+AbC…, made by `guard audit key`")
