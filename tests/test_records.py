@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from record_kit import fitting
 from reload_kit import BASE, BOSS, CLERK, load, write
-from stores_kit import STORES, Clock, a_store, event, records
+from stores_kit import REF, STORES, Clock, a_store, claim, event, key, records
 
 from guard import Guard, ToolCall
-from guard.core.ports import Store
+from guard.core.ports import Store, Won
 from guard.errors import StoreError
 from guard.proof.schema import record_schema
 
@@ -128,6 +128,15 @@ def test_what_is_announced_waits_for_the_next_transaction(store: Store) -> None:
     assert sorted(kinds(store)) == ["first", "second", "third"]
     store.record((), (event("fourth"),))
     assert len(kinds(store)) == 4
+
+
+def test_what_is_announced_is_not_lost_with_a_claim(store: Store) -> None:
+    """A claim that would be one statement by itself takes the longer way while something waits."""
+    store.open(REF)
+    store.announce((event("first"),))
+    assert isinstance(store.claim(claim(mark="m1")), Won)
+    assert isinstance(store.claim(claim(key(2), mark="m2")), Won)
+    assert sorted(kinds(store)) == ["call.begin", "call.begin", "first"]
 
 
 def test_every_kind_that_a_guard_writes_is_of_the_form_that_ships(folder: Path) -> None:

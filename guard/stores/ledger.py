@@ -55,15 +55,15 @@ class LedgerStore(LogStore):
     def open(self, ref: ConversationRef) -> None:
         """Create the conversation or check its owner. Raises ConversationError when it is somebody else's."""
         if not self._tables.read(lambda tables: visible(tables, ref)):
-            self.write(lambda tables: own(tables, ref))
+            self._tables.write(lambda tables: own(tables, ref))
 
     def say(self, ref: ConversationRef, text: str, event: Event) -> None:
         """Record that the user spoke: a new run begins."""
-        self.write(lambda tables: turns.say(tables, ref, text, event))
+        self._tables.write(lambda tables: turns.say(tables, ref, text, event))
 
     def open_turn(self, command: OpenTurn) -> Opened:
         """Number the turn, or recognise it as the newest one handled again."""
-        return self.write(lambda tables: turns.open_turn(tables, command))
+        return self._tables.write(lambda tables: turns.open_turn(tables, command))
 
     def load_ledger(self, command: LoadLedger) -> Ledger:
         """Calls of the tools asked for from earlier turns that are done, started, unknown or held; the caller filters by status."""
@@ -75,18 +75,18 @@ class LedgerStore(LogStore):
 
     def take(self, command: TakeQuota) -> tuple[Charge | Shadowed | None, ...]:
         """Reserve quota call by call; None, the first exceeded charge, or what shadow limits would have refused."""
-        return self.write(lambda tables: budgets.take(tables, command))
+        return self._tables.write(lambda tables: budgets.take(tables, command))
 
     def ask(self, command: AskApproval) -> Approval | None:
         """The approval that answers this proposal, or the proposal itself, pending from now on or yet to be opened; None: too many wait."""
         found = self._tables.read(lambda tables: approvals.answered(tables, command))
         if found is None and command.opens:
-            return self.write(lambda tables: approvals.ask(tables, command))
+            return self._tables.write(lambda tables: approvals.ask(tables, command))
         return command.proposal if found is None else found
 
     def record(self, rows: Sequence[CallRow], events: Sequence[Event], handles: Sequence[Vaulted] = ()) -> CallRow | None:
         """Write rows, events and handles, durable when it returns; the row of a taken call as it stands, where the ledger knows better."""
-        return self.write(lambda tables: claims.record(tables, rows, events, handles))
+        return self._tables.write(lambda tables: claims.record(tables, rows, events, handles))
 
     def handles(self, command: LoadHandles) -> Mapping[str, Vaulted]:
         """What stands behind these handles of the conversation."""
@@ -95,7 +95,7 @@ class LedgerStore(LogStore):
     def hold(self, command: Record) -> tuple[Approval | None, ...] | None:
         """Open approvals and write the decisions that name them, or say what answers them by now."""
         try:
-            self.write(lambda tables: claims.hold(tables, command))
+            self._tables.write(lambda tables: claims.hold(tables, command))
         except claims.AnsweredError as answered:
             return answered.found
         return None
@@ -123,7 +123,7 @@ class LedgerStore(LogStore):
 
     def lapse(self, command: Lapse) -> CallRow:
         """Write down that a started call was lost, unless it is not; the row as it stands then."""
-        return self.write(lambda tables: doubts.lapse(tables, command))
+        return self._tables.write(lambda tables: doubts.lapse(tables, command))
 
     def renew(self, key: CallKey, attempt: int, lease: float, sign: str = "") -> bool:
         """Keep a started call for `lease` more seconds; False when this process no longer has this attempt."""
@@ -145,7 +145,7 @@ class LedgerStore(LogStore):
 
     def told(self, keys: Mapping[CallKey, str], events: Sequence[Event]) -> None:
         """Remember that these outcomes were told, each only where the call still has the status that was told."""
-        self.write(lambda tables: claims.told(tables, keys, events))
+        self._tables.write(lambda tables: claims.told(tables, keys, events))
 
     def turn_of(self, ref: ConversationRef, digest: str) -> int | None:
         """The newest turn of this branch with these calls, turns with a key left out; None where there is none."""
@@ -160,11 +160,11 @@ class LedgerStore(LogStore):
     def approval(self, approval_id: str) -> Approval | None:
         """One approval; expiry is judged now."""
         asked, due = self._tables.read(lambda tables: approvals.seen(tables, approval_id))
-        return self.write(lambda tables: approvals.looked(tables, approval_id)) if due else asked
+        return self._tables.write(lambda tables: approvals.looked(tables, approval_id)) if due else asked
 
     def _looked_at(self, wanted: Wanted) -> tuple[Approval, ...]:
         found = self._tables.read(lambda tables: approvals.listable(tables, wanted))
-        return self.write(lambda tables: approvals.listed(tables, wanted)) if found is None else found
+        return self._tables.write(lambda tables: approvals.listed(tables, wanted)) if found is None else found
 
     def vote(
         self,
@@ -179,7 +179,7 @@ class LedgerStore(LogStore):
     ) -> Approval:
         """Count a vote about a pending approval. Raises ApprovalError (`not_found`, `already_decided`, `expired`, `stale`, `voted`)."""
         given = votes.Given(status=status, by=by, roles=tuple(roles), reason=reason, event=event, ballot=ballot)
-        return _or_raise(self.write(lambda tables: votes.vote(tables, approval_id, given)))
+        return _or_raise(self._tables.write(lambda tables: votes.vote(tables, approval_id, given)))
 
     def doubtful(self, *, tenant: str | None = None) -> tuple[CallRow, ...]:
         """Actions that are unknown, or started and lost, oldest first."""
@@ -187,14 +187,14 @@ class LedgerStore(LogStore):
 
     def reconcile(self, row: CallRow, event: Event) -> CallRow:
         """Settle an unknown call by a person's word. Raises ApprovalError (`not_found`, `already_decided`) when it is not unknown."""
-        answer = self.write(lambda tables: doubts.reconcile(tables, row, event))
+        answer = self._tables.write(lambda tables: doubts.reconcile(tables, row, event))
         if isinstance(answer, ApprovalError):
             raise answer
         return answer
 
     def pick(self, *, grace: float, lease: float, limit: int) -> tuple[CallRow, ...]:
         """Approved calls that nobody ran, and lost ones, for one worker."""
-        return self.write(lambda tables: doubts.pick(tables, grace=grace, lease=lease, limit=limit))
+        return self._tables.write(lambda tables: doubts.pick(tables, grace=grace, lease=lease, limit=limit))
 
     def wait(self, seconds: float) -> None:
         """Come back when something may have been approved, or after so many seconds."""
@@ -203,13 +203,13 @@ class LedgerStore(LogStore):
     def restored(self, why: str, event: Event, doubt: doubts.Doubt) -> int:
         """Begin a new epoch after a backup was put back; how many calls are in doubt by that."""
         self._tables.accept()
-        found = self.write(lambda tables: doubts.restored(tables, why, event, doubt))
+        found = self._tables.write(lambda tables: doubts.restored(tables, why, event, doubt))
         self._epoch = self._tables.read(lambda tables: tables.epoch())
         return found
 
     def end(self, approval_id: str, *, status: votes.Ending, by: str, event: Told) -> Approval:
         """Cancel an approval, or revoke one that was approved. Raises ApprovalError where it cannot be."""
-        return _or_raise(self.write(lambda tables: votes.end(tables, approval_id, status, by, event)))
+        return _or_raise(self._tables.write(lambda tables: votes.end(tables, approval_id, status, by, event)))
 
     def now(self) -> float:
         """Seconds since the epoch by the store's clock."""

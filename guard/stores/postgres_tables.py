@@ -192,7 +192,7 @@ class Writing(Reading):
 
     def take(self, given: Plain) -> Won | None:
         """Take a plain call, which is a transaction of its own; where it cannot be taken so, this one begins for the rules."""
-        if self._sure:
+        if self._sure or self._events:  # what is written already is of this transaction
             return None
         found = postgres_take.take(self.connection, given, now=self._now, about=self._about)
         if found is None:
