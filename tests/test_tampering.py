@@ -188,3 +188,27 @@ def test_a_line_of_the_audit_command_is_read_back_as_it_was_sealed(text: str) ->
     found = read_line(json_line(Entry(sealed, json.loads(sealed.body))), "")
     assert found == Record(3, 1, GENESIS, sealed.hash, sealed.body, "")
     assert changed(found) == ""
+
+
+def test_files_that_go_on_in_each_other_are_one_log(made: kit.Scene, tmp_path: Path) -> None:
+    """Each begins with a line that says behind which record of each chain it goes on: a cut, missing or swapped file is noticed without checkpoints."""
+    records = [one for part in made.log.values() for one in part]
+    paths: list[str] = []
+    heads: dict[int, tuple[int, str]] = {}
+    for number in range(3):
+        path = tmp_path / f"audit.{number + 1}.jsonl"
+        after = {str(chain): [seq, own] for chain, (seq, own) in heads.items()}
+        lines = [json.dumps({"v": 1, "guard": "audit-export", "file": number + 1, "after": after})]
+        for one in records[number * 50 : (number + 1) * 50]:
+            lines.append(f'{one.body[:-1]},"prev":"{one.prev}","hash":"{one.hash}"}}')
+            heads[one.chain] = (one.seq, one.hash)
+        path.write_text("\n".join(lines) + "\n", "utf-8")
+        paths.append(str(path))
+    assert check_files(paths, [made.checkpoints], read_key(made.key.public)).problems == []
+    assert check_files(paths[1:], [], None, partial=True).ok
+    for broken in (paths[1:], [paths[0], paths[2]], [paths[0], paths[2], paths[1]]):
+        assert not check_files(broken, [], None).ok
+    text = Path(paths[0]).read_text("utf-8").splitlines()
+    Path(paths[0]).write_text("\n".join(text[:-1]) + "\n", "utf-8")
+    found = check_files(paths, [], None).problems[0]
+    assert "file 2 goes on behind record" in found.what

@@ -15,7 +15,7 @@ from guard.cli.places import UsageError, existing_store
 from guard.cli.show import json_text, spell
 from guard.core.ports import Store
 from guard.proof.alone import check_files, key_of
-from guard.proof.chains import Problem, Record
+from guard.proof.chains import Begin, Problem, Record
 from guard.proof.checking import Asked, Report, check, plain, told
 from guard.proof.notes import Key, Note, ed25519, read_checkpoints
 
@@ -83,7 +83,7 @@ def stored_report(store: Store, checkpoints: list[str], key: Key | None) -> Repo
     return check(asked)
 
 
-def _records(store: Store) -> Iterable[tuple[Record, str]]:
+def _records(store: Store) -> Iterable[tuple[Record | Begin, str]]:
     """Every record of a store, a page at a time, and what is wrong with the columns beside it."""
     for chain in range(store.chains):
         after = 0

@@ -265,11 +265,17 @@ def reconciled(key: CallKey, row: CallRow, who: Session, happened: bool, reason:
     }
 
 
-def delivered(key: CallKey, call: ToolCall, outcome: Outcome, redactor: Redactor, *, again: bool = True) -> Event:
-    """An outcome went back to the program: a recorded one once more, or (`again` is False) for the first time."""
+def delivered(
+    key: CallKey, call: ToolCall, outcome: Outcome, redactor: Redactor, *, again: bool = True, of: tuple[int, int] | None = None
+) -> Event:
+    """An outcome went back to the program: a recorded one once more, or (`again` is False) for the first time.
+
+    `of` is the place (turn, position) of the call whose outcome it is, where that is another one.
+    """
+    cause = f',"cause":{{"turn":{of[0]},"position":{of[1]}}}' if of is not None and of != (key.turn, key.position) else ""
     head = _head("result.delivered", key, _name(call.id, redactor), _SERVICE, _called(call, redactor))
     approval = f',"approval":"{outcome.approval}"' if outcome.approval else ""
-    return f'{head}{approval},"exec":{{"status":"{outcome.status}","replayed":{"true" if again else "false"}}}'
+    return f'{head}{approval}{cause},"exec":{{"status":"{outcome.status}","replayed":{"true" if again else "false"}}}'
 
 
 def said(ref: ConversationRef, text: str, redactor: Redactor) -> Event:

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from guard.proof.chains import Problem, Record, read_export
+from guard.proof.chains import Begin, Problem, Record, read_export
 from guard.proof.checking import Asked, Report, check, plain, told
 from guard.proof.notes import Key, Note, ed25519, read_checkpoints, read_key
 
@@ -26,7 +26,7 @@ def check_files(exports: Sequence[str], checkpoints: Sequence[str], key: Key | N
     for path in checkpoints:
         notes += read_checkpoints(path, problems)
 
-    def read() -> Iterable[tuple[Record, str]]:
+    def read() -> Iterable[tuple[Record | Begin, str]]:
         found: list[Problem] = []
         yield from ((record, "") for record in read_export(exports, found))
         problems.extend(one for one in found if one not in problems)

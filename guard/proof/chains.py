@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ZEROS = "0" * 64
 _PROOF = re.compile(r',"prev":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"}\s*\Z')
@@ -27,6 +27,14 @@ class Record(NamedTuple):
     prev: str
     hash: str
     body: str
+    where: str = ""
+
+
+class Begin(NamedTuple):
+    """The first line of an exported file: its number, and behind which record of each chain it goes on."""
+
+    number: int
+    after: dict[int, tuple[int, str]]
     where: str = ""
 
 
@@ -46,11 +54,13 @@ def record_hash(chain: int, seq: int, prev: str, body: str) -> str:
     return hashlib.sha256(head + len(data).to_bytes(8, "big") + data).hexdigest()
 
 
-def read_line(line: str, where: str) -> Record:
-    """One line of an export. Raises ValueError when it is no record."""
+def read_line(line: str, where: str) -> Record | Begin:
+    """One line of an export. Raises ValueError when it is no record and no beginning of a file."""
     found = json.loads(line)
     if not isinstance(found, dict):
         raise ValueError("it is no object")
+    if found.get("guard") == "audit-export":
+        return _begin(found, where)
     chain, seq, prev, own = (found.get(name) for name in ("chain", "seq", "prev", "hash"))
     if type(chain) is not int or type(seq) is not int or not isinstance(prev, str) or not isinstance(own, str):
         raise ValueError("it lacks chain, seq, prev or hash")
@@ -65,6 +75,16 @@ def read_line(line: str, where: str) -> Record:
     return Record(chain, seq, prev, own, shown if right else body, where)
 
 
+def _begin(found: dict[str, Any], where: str) -> Begin:
+    number, after = found.get("file"), found.get("after")
+    if type(number) is not int or not isinstance(after, dict):
+        raise ValueError("it does not say where the chains go on")
+    heads = {int(chain): (pair[0], pair[1]) for chain, pair in after.items() if isinstance(pair, list) and len(pair) == 2}
+    if len(heads) != len(after) or any(type(seq) is not int or not isinstance(own, str) for seq, own in heads.values()):
+        raise ValueError("it does not say where the chains go on")
+    return Begin(number, heads, where)
+
+
 def _character(escape: re.Match[str]) -> str:
     if escape[1]:
         return bytes.fromhex(escape[1] + escape[2]).decode("utf-16-be")
@@ -72,8 +92,8 @@ def _character(escape: re.Match[str]) -> str:
     return chr(code) if code >= 0x20 and not 0xD800 <= code <= 0xDFFF else escape[0]
 
 
-def read_export(paths: Iterable[str], problems: list[Problem]) -> Iterator[Record]:
-    """The records of files in their order; lines that are none are problems."""
+def read_export(paths: Iterable[str], problems: list[Problem]) -> Iterator[Record | Begin]:
+    """The records of files in their order, and where each file begins; lines that are neither are problems."""
     for path in paths:
         with Path(path).open("rb") as lines:
             for number, data in enumerate(lines, 1):
@@ -111,6 +131,17 @@ class Chains:
         self.hashes: dict[tuple[int, int], str] = {}
         self.later: dict[int, int] = {}  # chains that begin later, and with which record
         self._wanted, self._partial = set(wanted), partial
+
+    def begin(self, file: Begin) -> None:
+        """Check that a file goes on where the records before it end; a chain that does not is broken there."""
+        for chain, (seq, own) in file.after.items():
+            last = self.heads.get(chain)
+            if last is None and self._partial:
+                self.heads[chain], self.later[chain] = (seq, own), seq + 1
+            elif (last or (0, ZEROS)) != (seq, own) and chain not in self.broken:
+                there = last[0] if last else 0
+                what = f"file {file.number} goes on behind record {seq} of chain {chain}, and the files before it end at record {there}"
+                self.broken[chain] = Problem(file.where, what, chain, min(there, seq) + 1)
 
     def add(self, record: Record, also: str = "") -> None:
         """Check the next record; `also` is what else is known to be wrong with it. Behind the first broken record of a chain nothing is checked."""

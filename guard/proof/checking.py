@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from guard.proof.chains import ZEROS, Chains, Problem, Record
+from guard.proof.chains import ZEROS, Begin, Chains, Problem, Record
 from guard.proof.notes import Judge, Key, Note, leaves_of, read_note, root_of, signed
 
 _MARK = '"kind":"audit.checkpoint"'
@@ -23,7 +23,7 @@ class Asked:
     `partial`: the records need not begin with the first one. `tops` gives the heads that a store keeps besides. `problems`: what is wrong already.
     """
 
-    read: Callable[[], Iterable[tuple[Record, str]]]
+    read: Callable[[], Iterable[tuple[Record | Begin, str]]]
     notes: list[Note] = field(default_factory=list)
     key: Key | None = None
     judge: Judge | None = None
@@ -69,7 +69,10 @@ def check(asked: Asked) -> Report:
     wanted.update((chain, seq) for chain, (seq, _) in tops.items())
     chains = Chains(wanted, partial=asked.partial)
     for record, also in asked.read():
-        chains.add(record, also)
+        if isinstance(record, Record):
+            chains.add(record, also)
+        else:
+            chains.begin(record)
     report.records, report.chains, report.begins = chains.good, len(chains.heads), len(chains.later)
     report.problems += asked.problems
     report.problems += [chains.broken[chain] for chain in sorted(chains.broken)]
@@ -82,7 +85,7 @@ def _inside(asked: Asked) -> list[Note]:
     """The checkpoints that the log itself holds."""
     found = []
     for record, _ in asked.read():
-        if record.chain == 0 and isinstance(record.body, str) and _MARK in record.body:
+        if isinstance(record, Record) and record.chain == 0 and isinstance(record.body, str) and _MARK in record.body:
             try:
                 found.append(read_note(json.loads(record.body)["checkpoint"]["note"], record.where or f"record {record.seq}"))
             except (ValueError, KeyError, TypeError, RecursionError):
