@@ -9,11 +9,12 @@ The checking is `guard.proof`'s.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 
 from guard.cli.places import UsageError, existing_store
 from guard.cli.show import json_text, spell
-from guard.core.ports import Store
+from guard.core.ports import Sealed, Store
 from guard.proof.alone import check_files, key_of
 from guard.proof.chains import Begin, Problem, Record
 from guard.proof.checking import Asked, Report, check, plain, told
@@ -88,8 +89,20 @@ def _records(store: Store) -> Iterable[tuple[Record | Begin, str]]:
     for chain in range(store.chains):
         after = 0
         while page := store.audit(chain=chain, after=after, limit=_PAGE):
-            yield from ((Record(one.chain, one.seq, one.prev, one.hash, one.body), "") for one in page)
+            wrong = _copies(store, chain, after, page)
+            yield from ((Record(one.chain, one.seq, one.prev, one.hash, one.body), wrong.get(one.seq, "")) for one in page)
             after = max(one.seq for one in page)
+
+
+def _copies(store: Store, chain: int, after: int, page: Sequence[Sealed]) -> dict[int, str]:
+    """By number the records beside which something else is filed than they say. A store that files nothing has none."""
+    filed = getattr(store, "copies", None)
+    if filed is None:
+        return {}
+    differing = import_module("guard.stores.filing").differing
+    stored = {one.seq: one for one in filed(chain=chain, after=after, limit=_PAGE)}
+    found = {one.seq: differing(one, stored.get(one.seq)) for one in page}
+    return {seq: f"what is filed about the record differs from it: {', '.join(names)}" for seq, names in found.items() if names}
 
 
 def add_verifier(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

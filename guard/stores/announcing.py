@@ -1,6 +1,6 @@
 """Announcing: a backend that writes, with whatever is written next, the records that were announced to it; where that fails they wait again.
 
-Everything else is the backend's own. Decides nothing. Comes after `backend` and before `log`.
+Everything else is the backend's own. Decides nothing. Comes after `backend` and before `log_store`.
 """
 
 from __future__ import annotations

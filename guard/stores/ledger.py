@@ -34,7 +34,7 @@ from guard.errors import ApprovalError, StoreError
 from guard.stores import approvals, budgets, claims, doubts, turns, vault, votes
 from guard.stores.backend import Backend
 from guard.stores.executors import me
-from guard.stores.log import LogStore
+from guard.stores.log_store import LogStore
 from guard.stores.owners import home_of, own, visible
 from guard.stores.plain import plain
 from guard.stores.tables import Plain, Tables, Wanted
