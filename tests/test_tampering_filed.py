@@ -56,5 +56,11 @@ def test_an_edited_copy_is_found(made: kit.Scene, edit: str) -> None:
     first = made.verified().problems[0]
     assert (first.chain, first.seq) == (chain, seq)
     assert "filed" in first.what
-    run(made.url, "DELETE FROM filed", "INSERT INTO filed SELECT * FROM kept", "DROP TABLE kept", "DELETE FROM tags WHERE tag = 'x'")
+    run(
+        made.url,
+        "DELETE FROM filed",
+        "INSERT INTO filed SELECT * FROM kept",
+        "DROP TABLE kept",
+        "DELETE FROM tags WHERE tag = 'x'",
+    )
     assert made.verified().ok

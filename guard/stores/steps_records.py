@@ -17,16 +17,16 @@ _REFUSED: Final = "records of the audit and votes are only ever added"
 _KEPT: Final = ("audit", "votes")
 
 FILE: Final = tuple(
-    f"CREATE TRIGGER {table}_{act.lower()} BEFORE {act} ON {table} BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END"
+    f"CREATE TRIGGER IF NOT EXISTS {table}_{act.lower()} BEFORE {act} ON {table} BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END"
     for table in _KEPT
     for act in ("UPDATE", "DELETE")
 )
 """What a file needs besides."""
 
 DATABASE: Final = (
-    f"CREATE FUNCTION guard_kept() RETURNS trigger LANGUAGE plpgsql AS $guard$ BEGIN RAISE EXCEPTION '{_REFUSED}'; END $guard$",
+    f"CREATE OR REPLACE FUNCTION guard_kept() RETURNS trigger LANGUAGE plpgsql AS $guard$ BEGIN RAISE EXCEPTION '{_REFUSED}'; END $guard$",
     *(
-        f"CREATE TRIGGER {table}_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION guard_kept()"
+        f"CREATE OR REPLACE TRIGGER {table}_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION guard_kept()"
         for table in _KEPT
     ),
 )
