@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
-import subprocess
-import sys
+from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import pytest
 from reports import BOSS, BOTH, U1, start, states
 
 from guard import Guard, ToolCall
+from guard.cli.main import main
 from guard.core import audit
 
 NOTE = "tools: {note: {kind: action, allow: [staff], approve: never}}"
@@ -30,20 +31,10 @@ def note(t: str) -> str:
 
 
 def exported(folder: Path, *words: str) -> list[str]:
-    command = [
-        sys.executable,
-        "-W",
-        "ignore",
-        "-m",
-        "guard",
-        "audit",
-        "--json",
-        *words,
-        "--store",
-        f"sqlite:///{folder}/guard.db",
-    ]
-    ran = subprocess.run(command, capture_output=True, check=True)
-    return ran.stdout.decode().removesuffix("\n").split("\n")
+    told = io.StringIO()
+    with redirect_stdout(told):
+        assert main(["audit", "--json", *words, "--store", f"sqlite:///{folder}/guard.db"]) == 0
+    return told.getvalue().removesuffix("\n").split("\n")
 
 
 @BOTH

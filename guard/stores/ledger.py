@@ -7,6 +7,7 @@ and before `open_store`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from guard.core.approval import BALLOT, Ballot
 from guard.core.commands import Told
@@ -33,7 +34,7 @@ from guard.core.ports import (
 from guard.errors import ApprovalError, StoreError
 from guard.stores import approvals, budgets, claims, doubts, turns, vault, votes
 from guard.stores.backend import Backend
-from guard.stores.executors import me
+from guard.stores.executors import me, process
 from guard.stores.log_store import LogStore
 from guard.stores.owners import home_of, own, visible
 from guard.stores.plain import plain
@@ -51,6 +52,11 @@ class LedgerStore(LogStore):
         self.blocking = tables.blocking
         self.secret = tables.secret
         self._epoch = tables.read(lambda found: found.epoch())
+
+    @property
+    def writer(self) -> Mapping[str, Any]:
+        """What the audit says about this process."""
+        return {**process(), "epoch": self._epoch}
 
     def open(self, ref: ConversationRef) -> None:
         """Create the conversation or check its owner. Raises ConversationError when it is somebody else's."""

@@ -6,13 +6,12 @@ Holds no rule about what is recorded. Comes after `announcing` and before `ledge
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from guard.core.log import NOTHING, Checkpoint, Head, Sealed, Signer, Standing
 from guard.core.ports import Event
 from guard.stores.announcing import Announcing
 from guard.stores.backend import Backend
-from guard.stores.executors import process
 from guard.stores.tables import Tables
 
 
@@ -25,11 +24,6 @@ class LogStore:
         self._announced = Announcing(tables)
         self._tables = cast(Backend, self._announced)  # it has whatever the backend has
         self.chains = chains
-
-    @property
-    def writer(self) -> Mapping[str, Any]:
-        """What the audit says about this process."""
-        return {**process(), "epoch": self._tables.read(lambda tables: tables.epoch())}
 
     def announce(self, events: Sequence[Event]) -> None:
         """Have these written with whatever is written next, at the latest when the store is closed."""
