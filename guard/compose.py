@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from guard.policy.database import Database
     from guard.policy.reading import Reading
     from guard.policy.source import File
+    from guard.proof.keeper import Checkpoints
 
 Clock: TypeAlias = Callable[[], float]
 Probes: TypeAlias = Mapping[str, Callable[[str], Any]]
@@ -80,6 +81,7 @@ class Options(TypedDict, total=False):
     signal: Any
     count_tokens: Callable[[str], int] | str
     detectors: Sequence[Detector]
+    checkpoints: Checkpoints | None
 
 
 class Guard(runner.Guard):
@@ -101,6 +103,7 @@ class Guard(runner.Guard):
         - `watch`: True, or seconds between two looks at the folder: a changed policy is loaded by itself until `close()`.
         - `stale_after`: seconds after which a policy that was not found to be the right one any more refuses every call.
         - `count_tokens`: a function of a text, or the name of a tiktoken encoding (extra `tokens`); else they are estimated.
+        - `checkpoints`: a `guard.proof.keeper.Checkpoints`: signed checkpoints over the audit, kept outside of the store.
         - `rules`: a Casbin adapter that brings further rules; `signal`: a Casbin watcher that says when they changed.
 
         Raises PolicyError with every problem at once, StoreError when the store cannot be opened.
@@ -128,7 +131,7 @@ def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits
     if unknown:
         raise TypeError(f"load() got an unexpected keyword argument {unknown[0]!r}")
     patience, probes = options.get("patience"), options.get("probes") or {}
-    origin, every = options.get("rules"), _every(options)
+    origin, every, checkpoints = options.get("rules"), _every(options), options.get("checkpoints")
     plan = Plan(
         folders=_folders(folder),
         tools=registry(tools),
@@ -143,12 +146,19 @@ def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits
     built = plan.build(reading)
     for problem in built.warnings:
         warnings.warn(str(problem), PolicyWarning, stacklevel=3)
+    opened = open_store(store, clock=options.get("clock"))
     kept = runner.Origin(
-        source=plan, mark=reading.mark, every=every, stale_after=options.get("stale_after"), signal=options.get("signal")
+        source=plan,
+        mark=reading.mark,
+        parts=built.parts,
+        every=every,
+        stale_after=options.get("stale_after"),
+        signal=options.get("signal"),
+        witness=checkpoints.keep(opened) if checkpoints else None,
     )
     return {
         "policy": built.policy,
-        "store": open_store(store, clock=options.get("clock")),
+        "store": opened,
         "tools": built.tools,
         "redactor": built.redactor,
         "patience": patience,
@@ -225,6 +235,7 @@ class Plan:
     def build(self, reading: Any) -> Built:
         """Compile, check and verify what was read. Raises PolicyError."""
         from guard.policy.load import load_reading  # noqa: PLC0415 - as above
+        from guard.policy.parts import parts  # noqa: PLC0415 - as above
 
         hides = Hides(self.hiding)
         checks = patient(self.checks, self.patience, hides)
@@ -238,7 +249,7 @@ class Plan:
             raise PolicyError(problems, loaded.warnings)
         tools = {**{name: self.tools[one] for name, one in loaded.names.items()}, **_endpoints(loaded)}
         self.hiding = hides.redactor
-        return Built(policy=loaded.policy, tools=tools, warnings=loaded.warnings, redactor=self.hiding)
+        return Built(policy=loaded.policy, tools=tools, warnings=loaded.warnings, redactor=self.hiding, parts=parts(loaded))
 
     def _misfits(self, names: Mapping[str, str]) -> list[Problem]:
         lost = [name for name, registered in names.items() if registered not in self.tools]

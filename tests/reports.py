@@ -18,6 +18,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+from record_kit import fitting
 from stores_kit import Clock, records
 from wire_helpers import answers, message, spelled
 from wire_talk import legal
@@ -128,7 +129,7 @@ class Desk:
 
     def audit(self, kind: str | None = None, **fields: Any) -> list[dict[str, Any]]:
         """Audit records, oldest first, of one kind and with these fields if given."""
-        events = [json.loads(record.body) for record in records(self.guard.store)]
+        events = [fitting(record.body) for record in records(self.guard.store)]
         return [
             event
             for event in events

@@ -116,15 +116,15 @@ def test_a_replay_of_a_store_says_which_decisions_would_differ(recorded: Run, tm
 
 
 def test_a_replay_of_a_file_says_what_it_cannot_tell(recorded: Run, tmp_path: Path) -> None:
-    """Hidden arguments are not guessed; broken lines are counted; a file without records is misuse."""
+    """What was judged with a stand-in for a hidden argument is marked; broken lines are counted; a file without records is misuse."""
     lines = recorded("audit", "--json").out
     (tmp_path / "log").write_bytes(lines.encode() + b'{"kind": "call.deci\n\xff\xfe\n')
     found = recorded("diff", "old", "new", "--replay", "log", "--json").json
     (tmp_path / "binary").write_bytes(bytes(range(256)) * 9)
 
     assert found["unreadable_lines"] == 2
-    assert any("hidden" in reason for reason in found["not_replayed"])
-    assert [one["principal"] for one in found["differ"]] == ["G1"]
+    assert found["with_hidden_values"] == 1
+    assert [(one["principal"], one["hidden"]) for one in found["differ"]] == [("E1", ["to"]), ("G1", [])]
     assert recorded("diff", "old", "new", "--replay", "binary").code == 2
     assert recorded("diff", "old", "new", "--replay", "none").code == 2
 

@@ -45,6 +45,7 @@ LANGUAGE = (
     "commands",
     "acting",
     "granting",
+    "log",
     "ports",
 )  # each may use those before it
 HELPERS = (
@@ -71,6 +72,7 @@ HELPERS = (
     "audit_votes",
     "context",
     "grant_records",
+    "audit_policy",
     "board",
     "recall",
     "endings",
@@ -104,6 +106,7 @@ BOUNDARY = (
     "core.commands",
     "core.acting",
     "core.granting",
+    "core.log",
     "core.ports",
 )
 
@@ -139,7 +142,22 @@ RULES: dict[str, tuple[str, ...]] = {
     "stores": (*BOUNDARY, "errors", "stores"),
     "wires": ("core.values", "core.asking", "core.rules", "core.approval", "core.model", "errors", "wires"),
     "runner": ("core", "errors", "tools", "wires", "runner"),
-    "compose": ("core", "errors", "policy", "stores", "redactors", "tools", "runner", "review"),  # review: the cases of a folder
+    "proof": ("core.values", "core.commands", "core.log", "core.ports", "errors", "stores.chain", "stores.stamp", "proof"),
+    "proof.chains": (),  # these four run without anything else of ours
+    "proof.notes": ("proof.chains",),
+    "proof.checking": ("proof.chains", "proof.notes"),
+    "proof.alone": ("proof.chains", "proof.notes", "proof.checking"),
+    "compose": (
+        "core",
+        "errors",
+        "policy",
+        "stores",
+        "redactors",
+        "tools",
+        "runner",
+        "review",
+        "proof",
+    ),  # review: the cases of a folder
     "integrations": ("core.values", "core.model", "errors", "runner", "wires", "integrations"),
     # the definitions of an MCP server: compiled tools to show, pins to hold them against, a record of what is refused
     "integrations.mcp": (

@@ -261,7 +261,7 @@ def test_a_store_that_is_called_from_within_its_own_transaction(store: Store, cl
 
 def test_a_clock_that_fails_leaves_the_store_usable(store: Store) -> None:
     """What the host's clock raises goes up, the transaction is undone, and the next one works."""
-    tables = store._tables
+    tables = store._tables._backend
     clock = tables.clock
 
     def broken() -> float:

@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from record_kit import fitting
 from stages import SECRET_TEXT, STAGES, TOOLS, Behaviour, Stage
 from stores_kit import Clock, records
 from wire_helpers import message
@@ -246,4 +247,4 @@ class World:
         return told
 
     def audit(self) -> list[JsonObject]:
-        return [json.loads(record.body) for record in records(self.store)]
+        return [fitting(record.body) for record in records(self.store)]

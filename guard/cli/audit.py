@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from guard.cli import audit_checkpoint, audit_verify
 from guard.cli.places import DEFAULT_STORE, existing_store
 from guard.cli.records import Entry, entries, json_line, table_lines, verdict_line
 from guard.cli.show import json_text
@@ -18,7 +19,11 @@ EXAMPLES = """examples:
   guard audit --verify                           the check alone
   guard audit --json > audit.jsonl               one line of JSON for each record; the check's answer goes to stderr
 
-The check always covers the whole chain, whatever the table shows. It cannot notice that the newest records were cut off."""
+The check always covers the whole chain, whatever the table shows. It cannot notice that the newest records
+were cut off, or that the chain was written anew: for that see guard audit verify --help and guard audit checkpoint --help."""
+
+
+VERBS = (audit_verify.add_verify, audit_verify.add_verifier, audit_checkpoint.add_key, audit_checkpoint.add_checkpoint)
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -39,6 +44,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--conversation", help="only records of this conversation")
     parser.add_argument("--limit", type=_count, metavar="N", help="only the newest N of them")
     parser.set_defaults(run=run)
+    verbs = parser.add_subparsers(metavar="VERB")
+    for verb in VERBS:
+        verb(verbs)
 
 
 def _count(text: str) -> int:

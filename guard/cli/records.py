@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from heapq import merge
 
 from guard.cli.show import escaped
 from guard.cli.tables import table
@@ -35,12 +36,10 @@ class Entry:
 
 
 def entries(store: Store) -> tuple[list[Entry], Verified]:
-    """Every record, and what the check of every chain says. Records of several chains come in order of time, then id."""
+    """Every record, and what the check of every chain says. Records of several chains come by time, those of one in its order."""
     chains = {chain: store.audit(chain=chain) for chain in range(store.chains)}
-    found = [Entry(one, _parsed(one.body)) for sealed in chains.values() for one in sealed]
-    if store.chains > 1:
-        found.sort(key=lambda entry: (str(entry.at("ts") or ""), str(entry.at("id") or "")))
-    return found, verify_chains(chains)
+    read = [[Entry(one, _parsed(one.body)) for one in sealed] for sealed in chains.values()]
+    return list(merge(*read, key=lambda entry: (str(entry.at("ts") or ""), str(entry.at("id") or "")))), verify_chains(chains)
 
 
 def _parsed(body: str) -> JsonObject:

@@ -17,7 +17,8 @@ from guard.core import ports as p
 from guard.core.model import ConversationRef
 from guard.core.values import Json, JsonObject
 from guard.policy import Loaded
-from guard.review.replay import Differs, Record, Replayed, UnknownError
+from guard.review.logged import Logged
+from guard.review.replay import Differs, Record, Replayed
 from guard.review.replay import replay as again
 
 KIND = "call.decided"
@@ -30,17 +31,13 @@ def replay(log: str, old: Loaded, new: Loaded, *, json: bool) -> int:
             found = again(_stored(store), old, new, store.load_ledger)
         broken = 0
     else:
-        records, broken = _lines(log)
-        found = again(records, old, new, _no_ledger)
+        bodies, broken = _lines(log)
+        found = again([Record(body) for body in bodies if body.get("kind") == KIND], old, new, Logged(bodies))
     if json:
         print(json_text(_plain(found, broken)))
     else:
         _tell(found, broken)
     return 1 if found.widens else 0
-
-
-def _no_ledger(_command: p.LoadLedger) -> p.Ledger:
-    raise UnknownError("earlier results or words would be needed; name the store instead")
 
 
 def _stored(store: p.Store) -> Iterator[Record]:
@@ -62,8 +59,8 @@ def _ref(entry: Entry) -> ConversationRef:
     )
 
 
-def _lines(name: str) -> tuple[list[Record], int]:
-    """The decisions of a file, and how many of its lines cannot be read."""
+def _lines(name: str) -> tuple[list[JsonObject], int]:
+    """The records of a file, and how many of its lines cannot be read."""
     try:
         data = Path(name).read_bytes()
     except OSError as error:
@@ -73,7 +70,7 @@ def _lines(name: str) -> tuple[list[Record], int]:
     good = [body for body in bodies if body is not None]
     if lines and not good:
         raise UsageError(f"{spell(name)}: not a line of it is a record (write it with: guard audit --json > FILE)")
-    return [Record(body) for body in good if body.get("kind") == KIND], len(lines) - len(good)
+    return good, len(lines) - len(good)
 
 
 def _parsed(line: bytes) -> JsonObject | None:
@@ -81,11 +78,13 @@ def _parsed(line: bytes) -> JsonObject | None:
         found: Json = json.loads(line.decode("utf-8"), parse_float=Decimal)
     except (ValueError, RecursionError):
         return None
+    if isinstance(found, dict) and isinstance(found.get("body"), str):  # an exported record with its body as text
+        return _parsed(found["body"].encode("utf-8", "replace"))
     return found if isinstance(found, dict) and "kind" in found else None
 
 
 def _tell(found: Replayed, broken: int) -> None:
-    heads = ("", "when", "conversation", "tool", "who", "was", "would be", "rules")
+    heads = ("", "when", "conversation", "tool", "who", "was", "would be", "rules", "hidden")
     rows = [_row(one) for one in found.differs]
     for line in table(heads, rows) if rows else []:
         print(line)
@@ -94,6 +93,8 @@ def _tell(found: Replayed, broken: int) -> None:
         print(f"{number} x {old} -> {new} ({direction})")
     for reason, number in sorted(found.left.items()):
         print(f"{number} not replayed: {spell(reason)}")
+    if found.hidden:
+        print(f"{found.hidden} replayed with stand-ins for values that are hidden in the log")
     if broken:
         print(f"{broken} lines cannot be read", file=sys.stderr)
     print(f"{found.same} decided alike, {len(found.differs)} would differ, {sum(found.left.values())} not replayed")
@@ -102,7 +103,17 @@ def _tell(found: Replayed, broken: int) -> None:
 def _row(one: Differs) -> tuple[object, ...]:
     at = one.record.at
     who = f"{at('principal')} in {at('tenant')}"
-    return (one.direction, at("ts"), at("conversation"), at("tool", "name"), who, one.old, one.new, "; ".join(one.rules))
+    return (
+        one.direction,
+        at("ts"),
+        at("conversation"),
+        at("tool", "name"),
+        who,
+        one.old,
+        one.new,
+        "; ".join(one.rules),
+        ", ".join(one.hidden),
+    )
 
 
 def _plain(found: Replayed, broken: int) -> JsonObject:
@@ -111,6 +122,7 @@ def _plain(found: Replayed, broken: int) -> JsonObject:
         "same": found.same,
         "differ": [_one(one) for one in found.differs],
         "not_replayed": dict(found.left),
+        "with_hidden_values": found.hidden,
         "unreadable_lines": broken,
     }
 
@@ -118,4 +130,11 @@ def _plain(found: Replayed, broken: int) -> JsonObject:
 def _one(one: Differs) -> Mapping[str, Json]:
     names = ("ts", "id", "tenant", "conversation", "principal", "turn", "position")
     known = {name: one.record.at(name) for name in names}
-    return {**known, "tool": one.record.at("tool", "name"), "old": one.old, "new": one.new, "direction": str(one.direction)}
+    return {
+        **known,
+        "tool": one.record.at("tool", "name"),
+        "old": one.old,
+        "new": one.new,
+        "direction": str(one.direction),
+        "hidden": list(one.hidden),
+    }

@@ -7,6 +7,7 @@ some for every call; the store adds version, id, time and chain. Used by the pip
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 
 from guard.core.hiding import shown_text
@@ -27,9 +28,10 @@ from guard.core.model import (
 )
 from guard.core.ports import CallRow, Event, Executed, Redactor
 from guard.core.rules import Tool
-from guard.core.values import Json, canonical, digest, encode, quote
+from guard.core.values import Json, canonical, digest, encode, quote, read_json
 
 _AGENT, _POLICY, _SERVICE = '{"type":"agent"}', '{"type":"policy"}', '{"type":"service"}'
+_COPIED = 4096  # characters of a result of which a record keeps a copy
 _LONGEST = 200  # characters of a call id, tool name or argument name that a record keeps
 _ENDS = {"done": "ok", "unknown": "unknown"}
 
@@ -167,11 +169,19 @@ def _final(last: object, redactor: Redactor) -> str:
     elif isinstance(last, ValidCall):
         valid, origins = last, last.origins
     else:
-        return f',"spoof":{_names(last.spoofed)}' if isinstance(last, BoundCall) and last.spoofed else ""
+        return _read(last, redactor) if isinstance(last, ParsedCall | BoundCall) else ""
     spoof = f',"spoof":{_names(valid.spoofed)}' if valid.spoofed else ""
     shown = shown_text(valid.arguments, redactor, set())
     labels = _labels(tuple(origins.items()), redactor)
     return f',"args":{{"size":{len(valid.canonical)},"digest":"{valid.digest}","shown":{shown},"labels":{labels}}}{spoof}'
+
+
+def _read(call: ParsedCall | BoundCall, redactor: Redactor) -> str:
+    """The arguments of a call that was refused before they were final: as far as they were read, or bound."""
+    text = canonical(call.arguments)
+    spoof = f',"spoof":{_names(call.spoofed)}' if isinstance(call, BoundCall) and call.spoofed else ""
+    shown = shown_text(call.arguments, redactor, set())
+    return f',"args":{{"size":{len(text)},"digest":"{redactor.tag(text)}","shown":{shown}}}{spoof}'
 
 
 def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redactor) -> Event:
@@ -222,9 +232,19 @@ def reference(key: CallKey) -> str:
 
 
 def ended(
-    key: CallKey, call: ToolCall, outcome: Outcome, redactor: Redactor, ran: Executed | None = None, labels: tuple[str, ...] = ()
+    key: CallKey,
+    call: ToolCall,
+    outcome: Outcome,
+    redactor: Redactor,
+    ran: Executed | None = None,
+    labels: tuple[str, ...] = (),
+    *,
+    open_: bool = False,
 ) -> Event:
-    """How the call ended: a digest of what went back, what was hidden in it, and how long it took."""
+    """How the call ended: a digest of what went back, what was hidden in it, and how long it took.
+
+    `open_`: what went back is what everybody may see of it, so that a copy stands in the record, where it is short.
+    """
     kind = "call.unknown" if outcome.status == "unknown" else "call.reconciled" if ran is not None and ran.probed else "call.end"
     head = _head(kind, key, _name(call.id, redactor), _SERVICE, _called(call, redactor))
     approval = f',"approval":"{outcome.approval}"' if outcome.approval else ""
@@ -235,8 +255,20 @@ def ended(
     hidden = f',"labels":{_names(labels)}' if labels else ""
     return (
         f'{head}{approval},"exec":{{"status":"{_ENDS.get(outcome.status, "error")}"{error}{raised}{took}}},'
-        f'"result":{{"size":{len(content)},"digest":"{redactor.tag(content)}"{hidden}}}'
+        f'"result":{{"size":{len(content)},"digest":"{redactor.tag(content)}"{_copied(outcome) if open_ else ""}{hidden}}}'
     )
+
+
+def _copied(outcome: Outcome) -> str:
+    """What went back, as it went: it is redacted already. JSON stays JSON, so that fields can be found in it."""
+    content = outcome.content
+    if outcome.status != "done" or not isinstance(content, str) or not 0 < len(content) <= _COPIED:
+        return ""
+    if content[0] in "{[" and min(content) >= " ":
+        with suppress(ValueError):
+            read_json(content)
+            return f',"shown":{content}'
+    return f',"shown":{quote(content)}'
 
 
 def reconciled(key: CallKey, row: CallRow, who: Session, happened: bool, reason: str, redactor: Redactor) -> Event:  # noqa: FBT001 - what was found
@@ -258,10 +290,17 @@ def reconciled(key: CallKey, row: CallRow, who: Session, happened: bool, reason:
     }
 
 
-def delivered(key: CallKey, call: ToolCall, outcome: Outcome, redactor: Redactor) -> Event:
-    """A recorded outcome went back once more."""
+def delivered(
+    key: CallKey, call: ToolCall, outcome: Outcome, redactor: Redactor, *, again: bool = True, of: tuple[int, int] | None = None
+) -> Event:
+    """An outcome went back to the program: a recorded one once more, or (`again` is False) for the first time.
+
+    `of` is the place (turn, position) of the call whose outcome it is, where that is another one.
+    """
+    cause = f',"cause":{{"turn":{of[0]},"position":{of[1]}}}' if of is not None and of != (key.turn, key.position) else ""
     head = _head("result.delivered", key, _name(call.id, redactor), _SERVICE, _called(call, redactor))
-    return f'{head},"exec":{{"status":"{outcome.status}","replayed":true}}'
+    approval = f',"approval":"{outcome.approval}"' if outcome.approval else ""
+    return f'{head}{approval}{cause},"exec":{{"status":"{outcome.status}","replayed":{"true" if again else "false"}}}'
 
 
 def said(ref: ConversationRef, text: str, redactor: Redactor) -> Event:

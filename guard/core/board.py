@@ -254,7 +254,7 @@ def _known(board: Board, index: int, outcome: Outcome) -> tuple[list[CallRow], l
     item, redactor = board.items[index], board.context.redactor
     known = at(outcome, item.key)
     board.states[index] = known
-    events = [audit.delivered(item.key, item.call, known, redactor)]
+    events = [audit.delivered(item.key, item.call, known, redactor, of=(outcome.turn, outcome.position))]
     if item.row is None or item.row.key != item.key:
         return [row_of(board, index, known, "alias")], events
     return [], events

@@ -63,12 +63,12 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
     outcome = _edited(board, index, allow, outcome)
     value = copy(ran.value) if outcome.status == "done" else None  # a tool may go on changing what it returned
     own = row_of(board, index, outcome, outcome.status, key, value)
-    events: tuple[Event, ...] = (audit.ended(key, item.call, outcome, redactor, ran, labels),)
+    events: tuple[Event, ...] = (audit.ended(key, item.call, outcome, redactor, ran, labels, open_=not valid.tool.result.roles),)
     handles = tuple(sealer.issued.values())
     if key is item.key:
         return Ended(outcome=outcome, rows=(own,), events=events, handles=handles)
     outcome = at(outcome, item.key)  # it stands in the place of an earlier one: its own place has an outcome on record, too
-    events += (audit.delivered(item.key, item.call, outcome, redactor),)
+    events += (audit.delivered(item.key, item.call, outcome, redactor, of=(key.turn, key.position)),)
     return Ended(outcome=outcome, rows=(own, row_of(board, index, outcome, "alias")), events=events, handles=handles)
 
 
@@ -259,5 +259,6 @@ def share(board: Board) -> tuple[list[CallRow], list[Event]]:
         if isinstance(found, Outcome):
             board.states[index] = outcome = at(replace(found, call_id=item.call.id, replayed=True), item.key)
             rows.append(row_of(board, index, outcome, "alias"))
-            events.append(audit.delivered(item.key, item.call, outcome, board.context.redactor))
+            place = (found.turn, found.position)
+            events.append(audit.delivered(item.key, item.call, outcome, board.context.redactor, of=place))
     return rows, events

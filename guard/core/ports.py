@@ -57,6 +57,7 @@ from guard.core.commands import (
     ask,
 )
 from guard.core.granting import GrantStore
+from guard.core.log import Log, Sealed
 from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.redaction import REDACTION, Redaction
 from guard.core.rules import Limits, Tool
@@ -89,6 +90,7 @@ __all__ = [
     "LoadFacts",
     "LoadHandles",
     "LoadLedger",
+    "Log",
     "OpenTurn",
     "Opened",
     "Policy",
@@ -163,22 +165,10 @@ class Policy:
 # -- what the host brings --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sealed:
-    """One audit record as stored. `hash` covers chain, seq, prev and the exact bytes of `body`."""
-
-    chain: int
-    seq: int
-    prev: str
-    hash: str
-    body: str
-
-
-class Store(GrantStore, Protocol):
+class Store(GrantStore, Log, Protocol):
     """Where ledger, approvals, budgets and audit live. Synchronous; each method is one transaction, and raises StoreError for every outage."""
 
     blocking: bool  # whether calls may wait for a disk or network, so that async callers use a thread
-    chains: int  # how many chains the audit has
     secret: bytes  # 32 random bytes, made with the store and the same for everybody who opens it
 
     @property
@@ -289,9 +279,6 @@ class Store(GrantStore, Protocol):
 
     def restored(self, why: str, event: Event, doubt: Callable[[CallRow], tuple[CallRow, Event]]) -> int:
         """Begin a new epoch after a backup was put back, on record as `event`: what was approved or started is in doubt, as `doubt` writes it."""
-
-    def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
-        """Audit records of one chain in order of seq. Every record stands in exactly one of `chains` chains, numbered from 0."""
 
     def now(self) -> float:
         """Seconds since the epoch by the store's clock."""

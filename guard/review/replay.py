@@ -7,7 +7,6 @@ of the session, records of the host, hidden values, budgets) is said, never gues
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -24,9 +23,10 @@ from guard.core.values import Json, JsonObject, encode
 from guard.policy import Loaded
 from guard.redactors import redactor
 from guard.review.changes import Direction
+from guard.review.hidden import hidden_in, object_of
+from guard.review.logged import MissingError
 
 RANK = {"refuse": 0, "hold": 1, "allow": 2}
-_HIDDEN = re.compile(r"\[[a-z]+(?: [a-z]+)*\]")
 _OWN = frozenset({"principal", "tenant", "roles"})
 _APPROVED = "approval_"
 _BUDGETS = frozenset({"limit_reached", "limit_unknown", "repeated_call", "conflict", "check_refused", "check_failed"})
@@ -64,6 +64,7 @@ class Differs:
     new: str
     direction: Direction
     rules: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()  # arguments in whose place a stand-in was judged
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,6 +72,7 @@ class Replayed:
     """What became of all records. `left` says how many could not be replayed, by reason."""
 
     same: int = 0
+    hidden: int = 0  # of those that were replayed, how many hold values in whose place a stand-in was judged
     differs: list[Differs] = field(default_factory=list)
     left: dict[str, int] = field(default_factory=dict)
 
@@ -96,28 +98,38 @@ def replay(records: Iterable[Record], old: Loaded, new: Loaded, ledgers: Ledgers
     for record in records:
         try:
             recorded = _recorded(record)
-            before = _faithful(_judged(record, old, ledgers), recorded)
+            hidden = _hidden(record)
+            before = _faithful(_judged(record, old, ledgers), recorded, hidden=bool(hidden))
             after = _judged(record, new, ledgers)
-        except UnknownError as error:
+        except (UnknownError, MissingError) as error:
             found.left[str(error)] = found.left.get(str(error), 0) + 1
             continue
-        _count(found, record, before, after)
+        found.hidden += bool(hidden)
+        _count(found, record, before, after, hidden)
     return found
 
 
-def _faithful(answer: _Answer, recorded: str) -> _Answer:
+def _hidden(record: Record) -> tuple[str, ...]:
+    """The arguments of which a part is hidden, where no ledger holds them."""
+    return tuple(dict.fromkeys(hidden_in(record.at("args", "shown")))) if record.row is None else ()
+
+
+def _faithful(answer: _Answer, recorded: str, *, hidden: bool) -> _Answer:
     if answer.verdict != recorded:
+        if hidden:
+            raise UnknownError("it rested on values that are hidden in the log; name the store instead")
         raise UnknownError(f"OLD says {answer.verdict} where the record says {recorded}")
     return answer
 
 
-def _count(found: Replayed, record: Record, before: _Answer, after: _Answer) -> None:
+def _count(found: Replayed, record: Record, before: _Answer, after: _Answer, hidden: tuple[str, ...]) -> None:
     if (before.verdict, before.code) == (after.verdict, after.code):
         found.same += 1
         return
     step = RANK[after.verdict] - RANK[before.verdict]
     direction = Direction.WIDENS if step > 0 else Direction.NARROWS if step < 0 else Direction.CHANGES
-    found.differs.append(Differs(record=record, old=str(before), new=str(after), direction=direction, rules=after.rules))
+    one = Differs(record=record, old=str(before), new=str(after), direction=direction, rules=after.rules, hidden=hidden)
+    found.differs.append(one)
 
 
 def _recorded(record: Record) -> str:
@@ -165,13 +177,11 @@ def _number(value: Json) -> float:
 
 
 def _final(record: Record) -> JsonObject | None:
-    """The final arguments: raw from the ledger, else as far as the record shows them."""
+    """The final arguments: raw from the ledger, else as the record shows them, with stand-ins for what is hidden."""
     if record.row is not None:
         return record.row.arguments
     shown = record.at("args", "shown")
-    if isinstance(shown, Mapping) and any(_HIDDEN.search(text) for text in _texts(shown)):
-        raise UnknownError("arguments are hidden in the record; name the store instead")
-    return dict(shown) if isinstance(shown, Mapping) else None
+    return object_of(shown) if isinstance(shown, Mapping) else None
 
 
 def _texts(value: Json) -> Iterator[str]:

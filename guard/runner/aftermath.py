@@ -49,7 +49,12 @@ def settling(chat: Chat, history: Sequence[JsonObject] = ()) -> p.Flow[list[Json
     told = [*(ready[row.key] for row in rows if row.key in ready), *gone]
     marked = {row.key: outcome.status for row in rows if (outcome := ready.get(row.key)) is not None and not row.settled}
     again = [(row, row.outcome) for row in rows if row.settled and row.outcome is not None]
-    events = tuple(audit.delivered(row.key, row.call, outcome, chat.guard.redactor) for row, outcome in again)
+    first = [(row, outcome) for row in rows if row.key in marked and (outcome := ready.get(row.key)) is not None]
+    redactor = chat.guard.redactor
+    events = (
+        *(audit.delivered(row.key, row.call, outcome, redactor) for row, outcome in again),
+        *(audit.delivered(row.key, row.call, outcome, redactor, again=False) for row, outcome in first),
+    )
     if marked or events:
         yield from p.ask(Consult(question=lambda store: store.told(marked, events)))
     return chat.wire.follow_up([outcome for outcome in told if outcome is not None])

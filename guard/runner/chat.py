@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 from guard.core import ports as p
 from guard.core.answer import refused
-from guard.core.audit import said
+from guard.core.audit import delivered, said
 from guard.core.board import Context
 from guard.core.budget import USED_UP, spent_by
 from guard.core.model import Approval, CallKey, ConversationRef, Outcome, Refusal, Session, ToolCall, Usage
@@ -199,6 +199,8 @@ class Chat:
         idle(walked.idle, self.in_force.hands.told)
         suspended = self._held == "suspend" and any(outcome.status == "held" for outcome in walked.outcomes)
         messages = [] if suspended else wire.results(read, walked.outcomes)
+        if messages:
+            self._delivered(opening, walked.outcomes)
         return Turn(
             messages=messages,
             append=[*wire.stored(read), *messages] if messages else [],
@@ -214,6 +216,17 @@ class Chat:
             return (yield from guard_turn(opening, context, truncated=read.truncated, most=self.wire.most_calls))
         except ConversationError:
             return not_yours(opening, self.guard.redactor)
+
+    def _delivered(self, opening: p.OpenTurn, outcomes: Sequence[Outcome]) -> None:
+        """Have it written, with whatever is written next, that these outcomes went back for the first time."""
+        events = [
+            delivered(
+                CallKey(self.ref, outcome.turn, outcome.position, opening.key), call, outcome, self.guard.redactor, again=False
+            )
+            for call, outcome in zip(opening.calls, outcomes, strict=True)
+            if outcome.turn and not outcome.replayed  # without a turn nothing of it is on record
+        ]
+        self.guard.store.announce(events)
 
     def _pending(self, outcomes: Sequence[Outcome], asked: tuple[Approval, ...]) -> p.Flow[tuple[Approval, ...]]:
         """The approvals that held calls wait for: those that this walk asked for, and what the store has of the others."""
@@ -234,6 +247,7 @@ class Chat:
             walked = yield from guard_turn(opening, context)
         except ConversationError:
             walked = not_yours(opening, self.guard.redactor)
+        self._delivered(opening, walked.outcomes)
         return walked.outcomes[0]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
+from guard.core.audit_policy import Parts
 from guard.core.model import Session
 from guard.core.ports import Policy, Redactor
 from guard.errors import PolicyError, Problem
@@ -25,12 +26,13 @@ _MOST_SESSIONS = 1_024  # entries of the table of visible tools
 class InForce:
     """One published version: the policy, and the hands that hold its tools by the policy's names.
 
-    `mark` says from which contents it was made, so that the same contents are not loaded again.
+    `mark` says from which contents it was made, so that the same contents are not loaded again; `parts` what it consists of, for the audit.
     """
 
     policy: Policy
     hands: Hands
     mark: str = ""
+    parts: Parts = field(default_factory=dict)
     seen: dict[tuple[object, ...], frozenset[str]] = field(default_factory=dict)
     called: dict[Spelling, ToolNames] = field(default_factory=dict)
 
@@ -59,13 +61,18 @@ class InForce:
             return False
 
     def followed_by(
-        self, policy: Policy, tools: Mapping[str, RegisteredTool], mark: str, redactor: Redactor | None = None
+        self,
+        policy: Policy,
+        tools: Mapping[str, RegisteredTool],
+        mark: str,
+        redactor: Redactor | None = None,
+        parts: Parts | None = None,
     ) -> InForce:
         """Another version with its own tools and redactor; leases, unwritten outcomes and loaders of facts are shared."""
         hiding = replace(redactor, tag=self.hands.redactor.tag) if redactor is not None else self.hands.redactor
         hands = replace(self.hands, tools=tools, redactor=hiding)
         hands.keeper = self.hands.keeper
-        return InForce(policy=policy, hands=hands, mark=mark)
+        return InForce(policy=policy, hands=hands, mark=mark, parts=parts or {})
 
     def expired(self) -> InForce:
         """The same version when it is too old to be relied on: nobody may do anything, and each call is refused with `policy_failed`."""

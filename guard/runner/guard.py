@@ -11,11 +11,12 @@ import inspect
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import TracebackType
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
+from guard.core.audit_policy import Parts
 from guard.core.budget import approximate
 from guard.core.model import ConversationRef, Outcome, Session, ToolCall
 from guard.core.ports import Policy, Redactor, Store
@@ -33,6 +34,7 @@ from guard.runner.force import InForce
 from guard.runner.grants import Grants
 from guard.runner.grants_async import AsyncGrants
 from guard.runner.hands import Hands
+from guard.runner.policy_log import began
 from guard.runner.records import awaits
 from guard.runner.reload import PolicyState, Reloaded, Reloader, Source
 from guard.runner.watch import Watch
@@ -42,19 +44,28 @@ from guard.wires import wire as wire_named
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Witness(Protocol):
+    """What makes checkpoints over the audit while the guard is open."""
+
+    def close(self) -> None:
+        """Make the last one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
     """Where the policy came from and how it is kept up to date.
 
-    `mark` says from which contents it was made, `every` is how many seconds are between two looks (None: nobody looks), `stale_after` for how
-    many it is relied on without being found again, `signal` a Casbin watcher.
+    `mark` says from which contents it was made, `parts` what it consists of, `every` is how many seconds are between two looks (None: nobody looks), `stale_after` for how
+    many it is relied on without being found again, `signal` a Casbin watcher; `witness` makes checkpoints while the guard is open.
     """
 
     source: Source | None = None
     mark: str = ""
+    parts: Parts = field(default_factory=dict)
     every: float | None = None
     stale_after: float | None = None
     signal: Any = None
+    witness: Witness | None = None
 
 
 class GuardBase:
@@ -86,8 +97,13 @@ class GuardBase:
         hands = Hands(store=store, tools=tools, redactor=hiding, patience=patience, probes=probes or {})
         origin = origin or Origin()
         self.reloader = Reloader(
-            InForce(policy=policy, hands=hands, mark=origin.mark), origin.source, stale_after=origin.stale_after
+            InForce(policy=policy, hands=hands, mark=origin.mark, parts=origin.parts),
+            origin.source,
+            stale_after=origin.stale_after,
         )
+        self._witness = origin.witness
+        if origin.source is not None:
+            began(self.reloader.current)
         self._watch = Watch(self.reloader, every=origin.every, signal=origin.signal) if origin.every is not None else None
         if self._watch is not None:
             weakref.finalize(self, self._watch.stop).atexit = False  # a guard that is forgotten is not looked after
@@ -161,6 +177,8 @@ class GuardBase:
             self._watch.stop()
         self.reloader.close()
         self.hands.keeper.close()
+        if self._witness is not None:
+            self._witness.close()
         self.store.close()
 
     def __enter__(self) -> Self:

@@ -12,13 +12,15 @@ import time
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from guard.core.audit_policy import Parts
 from guard.core.ports import Policy, Redactor
 from guard.errors import GuardError, PolicyError, Problem
 from guard.runner.force import InForce
 from guard.runner.leases import elapsed
+from guard.runner.policy_log import replaced
 from guard.runner.report import published, unpublished
 from guard.tools import RegisteredTool
 
@@ -62,6 +64,7 @@ class Built:
     tools: Mapping[str, RegisteredTool]
     warnings: tuple[Problem, ...] = ()
     redactor: Redactor | None = None  # what this policy hides; None: the same as before
+    parts: Parts = field(default_factory=dict)  # what it consists of, for the audit
 
 
 class Reading(Protocol):
@@ -169,16 +172,17 @@ class Reloader:
             return Reloaded(version=current.policy.version, changed=False)
         built = _built(self._source(), reading)
         self.previous, self.left = current, None
-        self._put(current.followed_by(built.policy, built.tools, reading.mark, built.redactor))
+        self._put(current.followed_by(built.policy, built.tools, reading.mark, built.redactor, built.parts), "reload")
         self.loads += 1
         self.found()
         published(built.policy.version, built.warnings, current.hands.redactor)
         return Reloaded(version=built.policy.version, changed=True, warnings=built.warnings)
 
-    def _put(self, version: InForce) -> None:
-        """Put a version in force: what is still owed to the store is hidden as this one says."""
-        self.current = version
+    def _put(self, version: InForce, how: str) -> None:
+        """Put a version in force and on record: what is still owed to the store is hidden as this one says."""
+        before, self.current = self.current, version
         version.hands.keeper.redactor = version.hands.redactor
+        replaced(before, version, how)
 
     def roll_back(self) -> Reloaded:
         """Put the policy in force again that was before. Raises GuardError where none is kept. The folder stays as it is."""
@@ -188,7 +192,7 @@ class Reloader:
                 raise GuardError(
                     "no earlier policy is kept: only the one before the newest load is, and until it is back in force"
                 )
-            self._put(before)
+            self._put(before, "roll_back")
             self.previous, self.left = None, current.mark
             self.loads += 1
             told = f"{current.policy.version[:12]} was rolled back; the folder still holds it: mend it, or reload it"

@@ -7,6 +7,7 @@ and before `open_store`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from guard.core.approval import BALLOT, Ballot, Ending
 from guard.core.commands import Told
@@ -26,7 +27,6 @@ from guard.core.ports import (
     Opened,
     OpenTurn,
     Record,
-    Sealed,
     Shadowed,
     TakeQuota,
     Vaulted,
@@ -34,25 +34,30 @@ from guard.core.ports import (
 from guard.errors import ApprovalError, StoreError
 from guard.stores import approvals, budgets, claims, doubts, grants, turns, vault, votes
 from guard.stores.backend import Backend
-from guard.stores.executors import me
+from guard.stores.executors import me, process
 from guard.stores.grant_ledger import GrantLedger
+from guard.stores.log_store import LogStore
 from guard.stores.owners import home_of, own, visible
 from guard.stores.plain import plain
 from guard.stores.tables import Plain, Tables, Wanted
 from guard.stores.watermark import older
 
 
-class LedgerStore(GrantLedger):
+class LedgerStore(GrantLedger, LogStore):
     """The `Store` port over any `Backend`. StoreError comes from the tables; methods say what else they raise."""
 
-    __slots__ = ("__weakref__", "_epoch", "_tables", "blocking", "chains", "secret")
+    __slots__ = ("__weakref__", "_epoch", "blocking", "secret")
 
     def __init__(self, tables: Backend, *, chains: int = 1) -> None:
-        self._tables = tables
+        super().__init__(tables, chains)
         self.blocking = tables.blocking
-        self.chains = chains
         self.secret = tables.secret
         self._epoch = tables.read(lambda found: found.epoch())
+
+    @property
+    def writer(self) -> Mapping[str, Any]:
+        """What the audit says about this process."""
+        return {**process(), "epoch": self._epoch}
 
     def open(self, ref: ConversationRef) -> None:
         """Create the conversation or check its owner. Raises ConversationError when it is somebody else's."""
@@ -239,17 +244,9 @@ class LedgerStore(GrantLedger):
             grants.withdrawn(tables, answer)
         return answer
 
-    def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
-        """Audit records of one chain behind `after`, in order of seq."""
-        return self._tables.read(lambda tables: tables.audit(chain, after, limit))
-
     def now(self) -> float:
         """Seconds since the epoch by the store's clock."""
         return self._tables.clock()
-
-    def close(self) -> None:
-        """Give back what the store holds open."""
-        self._tables.close()
 
 
 def _or_raise(answer: Approval | ApprovalError) -> Approval:

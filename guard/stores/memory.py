@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from secrets import token_bytes
 
+from guard.core.log import Checkpoint, Head
 from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Event, Sealed, Won
 from guard.stores.chain import GENESIS, write
@@ -38,6 +39,8 @@ class MemoryTables(MemoryGrants):
         self._talks: dict[Home, Talk] = {}
         self._spent: dict[str, None] = {}
         self._audit: list[tuple[str, str, str]] = []  # prev, hash, body
+        self._checkpoints: list[Checkpoint] = []
+        self._sent = {"number": 0}
         self._stamps = Stamps()
 
     def read(self, work: Callable[[Tables], T]) -> T:
@@ -223,6 +226,26 @@ class MemoryTables(MemoryGrants):
         return tuple(
             Sealed(chain=0, seq=seq, prev=prev, hash=own, body=body) for seq, (prev, own, body) in enumerate(found, first + 1)
         )
+
+    def heads_now(self) -> dict[int, Head]:
+        """The newest record."""
+        return {0: (len(self._audit), self._audit[-1][1])} if self._audit else {}
+
+    def checkpoints(self, *, unsent: bool) -> tuple[Checkpoint, ...]:
+        """The checkpoints, oldest first."""
+        return tuple(self._checkpoints[self._sent["number"] if unsent else 0 :])
+
+    def last_checkpoint(self) -> Checkpoint | None:
+        """The newest checkpoint."""
+        return self._checkpoints[-1] if self._checkpoints else None
+
+    def add_checkpoint(self, one: Checkpoint) -> None:
+        """Keep a new checkpoint."""
+        self._undo.append(self._checkpoints, one)
+
+    def mark_sent(self, number: int) -> None:
+        """Mark checkpoints as sent."""
+        self._undo.put(self._sent, "number", max(number, self._sent["number"]))
 
 
 def _turn(mark: Mark) -> int:

@@ -29,7 +29,7 @@ def _steps(connection: sqlite3.Connection, found: int | None) -> None:
         connection.execute(schema.CREATE_KEY)
         connection.execute(schema.WRITE_KEY, (token_hex(schema.KEY_BYTES),))
     for number in range(found or 0, schema.VERSION):
-        for statement in schema.STEPS[number]:
+        for statement in (*schema.STEPS[number], *schema.FILES.get(number, ())):
             connection.execute(statement)
         connection.execute(schema.WRITE_VERSION, (number + 1,))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from guard.stores import sql
+from guard.stores import schema, sql, steps_records
 from guard.stores.postgres_functions import GUARD_TAKE
 
 CHAINS: Final = 32
@@ -54,6 +54,7 @@ SEAL = (
 """Seal one record behind the head of its chain, by the recipe of `chain`: the head's row is locked by it, and only a COMMIT follows. Fails where there is no head."""
 
 NOTIFY = "SELECT pg_notify('guard_approved', '')"
+HEADS = "SELECT chain, seq, hash FROM heads ORDER BY chain"
 LISTEN = "LISTEN guard_approved"
 
 HAS_VERSION = "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass('schema_version')"
@@ -70,6 +71,7 @@ EXTRAS: dict[int, tuple[str, ...]] = {
         "CREATE UNIQUE INDEX claims_approval ON claims (approval) WHERE approval IS NOT NULL",
         GUARD_TAKE,
     ),
+    schema.STEPS.index(steps_records.STEP): steps_records.DATABASE,
 }
 """What PostgreSQL needs besides step n of the schema."""
 

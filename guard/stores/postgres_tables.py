@@ -22,6 +22,7 @@ from guard.stores.postgres_wire import Reply, Wire
 from guard.stores.sql_approvals import given, name_of
 from guard.stores.sql_tables import SqlTables
 from guard.stores.tables import ZERO, Asked, Budget, Home, Place, Plain, Talk, Wanted
+from guard.stores.watermark import Head
 
 Part: TypeAlias = tuple[Reply, int, int | None]
 """Some columns of the one row of a reply."""
@@ -58,6 +59,10 @@ class Reading(SqlTables):
         if self._started is None:
             self._started = self.connection.execute(postgres_sql.START)
         return self._started
+
+    def heads_now(self) -> dict[int, Head]:
+        """The heads of all chains, as one statement sees them."""
+        return {int(chain): (int(seq), str(own)) for chain, seq, own in self.all(postgres_sql.HEADS, ()) if seq}
 
     def finish(self) -> None:
         """End the transaction."""
@@ -188,7 +193,7 @@ class Writing(Reading):
 
     def take(self, given: Plain) -> Won | None:
         """Take a plain call, which is a transaction of its own; where it cannot be taken so, this one begins for the rules."""
-        if self._sure:
+        if self._sure or self._events:  # what is written already is of this transaction
             return None
         found = postgres_take.take(self.connection, given, now=self._now, about=self._about)
         if found is None:

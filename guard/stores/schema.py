@@ -7,6 +7,9 @@ key for digests. Comes before `sqlite`.
 
 from __future__ import annotations
 
+from typing import Final
+
+from guard.stores import steps_records
 from guard.stores.steps_grants import GRANTS
 from guard.stores.steps_votes import VOTES
 
@@ -90,8 +93,11 @@ _FIFTH = (
     """CREATE INDEX handles_at ON handles (conversation, at)""",
 )
 
-STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, VOTES, GRANTS)
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, VOTES, GRANTS, steps_records.STEP)
 """Step n takes a database from version n to n + 1."""
+
+FILES: Final[dict[int, tuple[str, ...]]] = {STEPS.index(steps_records.STEP): steps_records.FILE}
+"""What an SQLite file needs besides step n."""
 
 VERSION = len(STEPS)
 

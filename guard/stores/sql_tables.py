@@ -1,7 +1,7 @@
 """Tables in SQL: every method of `Tables` as statements that SQLite and PostgreSQL both understand.
 
 Only puts values into SQL and takes them out; what they mean is decided in `ledger` and behind it. How a transaction begins, which chain a record
-belongs to and how the head of a chain is read are left to `sqlite` and `postgres`. Comes after `sql`, `rows` and `sql_grants`.
+belongs to and how the head of a chain is read are left to `sqlite` and `postgres`. Comes after `sql_grants` and `sql_log`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from guard.stores.claims import FINISHED
 from guard.stores.executors import gone
 from guard.stores.sql_approvals import name_of
 from guard.stores.sql_grants import SqlGrants
+from guard.stores.sql_log import SqlLog
 from guard.stores.stamp import Stamps
 from guard.stores.tables import Home, Mark, Place, Plain, Talk
 from guard.stores.watermark import Head, Watermark
@@ -25,7 +26,7 @@ from guard.stores.watermark import Head, Watermark
 _ALL = 2**62  # LIMIT of no limit
 
 
-class SqlTables(SqlGrants):
+class SqlTables(SqlGrants, SqlLog):
     """`Tables` on a connection that is in a transaction."""
 
     def __init__(

@@ -13,8 +13,9 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from guard.core.approval import Approval, Vote
 from guard.core.model import ConversationRef
-from guard.core.ports import CallRow, Charge, Event, Sealed, Won
+from guard.core.ports import CallRow, Charge, Event, Won
 from guard.stores.grant_tables import GrantTables
+from guard.stores.log_tables import LogTables
 from guard.stores.vault_tables import VaultTables
 
 T = TypeVar("T")
@@ -124,7 +125,7 @@ class Plain:
         return Won(at=at, attempt=1, idem=self.idem, lease=self.lease)
 
 
-class Tables(VaultTables, GrantTables, Protocol):
+class Tables(VaultTables, GrantTables, LogTables, Protocol):
     """What stands in the tables, as one transaction sees and changes it."""
 
     now: float  # the time of the transaction
@@ -291,10 +292,3 @@ class Tables(VaultTables, GrantTables, Protocol):
 
     def vote(self, approval: Approval, vote: Vote) -> None:
         """Add a vote about this approval; votes are never changed."""
-
-    # audit
-    def append(self, event: Event) -> None:
-        """Seal an event behind the newest record of its chain, at the latest when the transaction ends."""
-
-    def audit(self, chain: int, after: int, limit: int | None) -> tuple[Sealed, ...]:
-        """Records of one chain in order of seq."""

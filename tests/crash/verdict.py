@@ -17,6 +17,7 @@ from wire_helpers import answers
 
 from crash import scene, targets
 from crash.cast import Host
+from guard.cli.audit_verify import stored_report
 from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Store
 from guard.stores import open_store
@@ -123,6 +124,8 @@ class Judge:
         chain = verify_store(self._store)
         report.records = chain.records
         self._must(chain.ok, f"the audit chain does not verify: {chain}")
+        whole = stored_report(self._store, [], None)
+        self._must(whole.ok and whole.records == chain.records, f"the audit log does not verify: {whole.problems}")
         path = url.partition("sqlite:///")[2]
         if path:
             found = sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone()[0]

@@ -1,0 +1,125 @@
+"""`guard audit verify`: what the records of a store, or of exported files, prove together with checkpoints. Only reads.
+
+    guard audit verify      check a store or exported files
+    guard audit verifier    print the program that checks exported files without the guard
+
+The checking is `guard.proof`'s.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+
+from guard.cli.places import UsageError, existing_store
+from guard.cli.show import json_text, spell
+from guard.core.ports import Sealed, Store
+from guard.proof.alone import check_files, key_of
+from guard.proof.chains import Begin, Problem, Record
+from guard.proof.checking import Asked, Report, check, plain, told
+from guard.proof.notes import Key, Note, ed25519, read_checkpoints
+
+_PAGE = 5000
+EXAMPLES = """examples:
+  guard audit verify                                                    the records of guard.db, and the checkpoints among them
+  guard audit verify --checkpoints /mnt/checkpoints.jsonl --public-key guard-audit.pub
+  guard audit verify audit-2026-10.jsonl audit-2026-11.jsonl            exported files, in the order in which they were written
+  guard audit verifier > verify_alone.py                                a program for somebody who does not have the guard
+
+It says what is proved, up to which checkpoint, and what is not. Exit code 1 when something is broken; the first broken record is named."""
+
+
+def add_verify(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `verify`."""
+    parser = verbs.add_parser(
+        "verify",
+        help="check the chains and checkpoints of a store or of exported files, and say what that proves",
+        description="Check that no record was changed, added, taken out or moved, and say up to which checkpoint that is proved.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("exports", nargs="*", metavar="EXPORT.jsonl", help="files of `guard audit --json`, in place of a store")
+    parser.add_argument("--store", default=argparse.SUPPRESS, metavar="URL", help="default: that of guard audit")
+    parser.add_argument("--checkpoints", action="append", default=[], metavar="FILE", help="a file that checkpoints went to")
+    parser.add_argument("--public-key", metavar="KEY", help="what guard audit key printed, or a file with it")
+    parser.add_argument("--partial", action="store_true", help="the files need not begin with the first record")
+    parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one object")
+    parser.set_defaults(run=verify)
+
+
+def verify(arguments: argparse.Namespace) -> int:
+    """Exit code 1 when something is broken."""
+    try:
+        key = key_of(arguments.public_key)
+        if arguments.exports:
+            report = check_files(arguments.exports, arguments.checkpoints, key, partial=arguments.partial)
+        else:
+            with existing_store(arguments.store) as store:
+                report = stored_report(store, arguments.checkpoints, key)
+    except OSError as error:
+        raise UsageError(f"{spell(str(error.filename))}: cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise UsageError(spell(str(error))) from error
+    if arguments.json:
+        print(json_text(plain(report)))
+    else:
+        for line in told(report):
+            print(spell_line(line))
+    return 0 if report.ok else 1
+
+
+def spell_line(line: str) -> str:
+    """A line of a report; its columns stay."""
+    return line[:13] + spell(line[13:])
+
+
+def stored_report(store: Store, checkpoints: list[str], key: Key | None) -> Report:
+    """What the records of a store prove, with the checkpoints of these files and those among the records. Raises OSError."""
+    problems: list[Problem] = []
+    notes: list[Note] = []
+    for path in checkpoints:
+        notes += read_checkpoints(path, problems)
+    asked = Asked(read=lambda: _records(store), notes=notes, key=key, judge=ed25519(), tops=store.heads, problems=problems)
+    return check(asked)
+
+
+def _records(store: Store) -> Iterable[tuple[Record | Begin, str]]:
+    """Every record of a store, a page at a time, and what is wrong with the columns beside it."""
+    for chain in range(store.chains):
+        after = 0
+        while page := store.audit(chain=chain, after=after, limit=_PAGE):
+            wrong = _copies(store, chain, after, page)
+            yield from ((Record(one.chain, one.seq, one.prev, one.hash, one.body), wrong.get(one.seq, "")) for one in page)
+            after = max(one.seq for one in page)
+
+
+def _copies(store: Store, chain: int, after: int, page: Sequence[Sealed]) -> dict[int, str]:
+    """By number the records beside which something else is filed than they say. A store that files nothing has none."""
+    filed = getattr(store, "copies", None)
+    if filed is None:
+        return {}
+    differing = import_module("guard.stores.filing").differing
+    stored = {one.seq: one for one in filed(chain=chain, after=after, limit=_PAGE)}
+    found = {one.seq: differing(one, stored.get(one.seq)) for one in page}
+    return {seq: f"what is filed about the record differs from it: {', '.join(names)}" for seq, names in found.items() if names}
+
+
+def add_verifier(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `verifier`."""
+    parser = verbs.add_parser(
+        "verifier",
+        help="print a program that checks exported files without the guard",
+        description="Print a Python program that checks exported files and checkpoints; it needs nothing but Python (and cryptography for signatures).",
+        epilog="examples:\n  guard audit verifier > verify_alone.py\n  python verify_alone.py audit.jsonl",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=verifier)
+
+
+def verifier(_: argparse.Namespace) -> int:
+    """Print the program."""
+    from guard.proof.verifier import source  # noqa: PLC0415 - reads the package's own files
+
+    print(source(), end="")
+    return 0

@@ -1,0 +1,85 @@
+"""Log: the audit log as everybody outside the stores sees it: sealed records, the heads of its chains, and checkpoints over them.
+
+A checkpoint says, signed, how far each chain went and with which record it ended; kept elsewhere, it shows that what was before it is still what
+it was. What a note looks like and who signs is decided in `guard.proof`. Comes after the commands and before the ports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from guard.core.commands import Event
+
+Head: TypeAlias = tuple[int, str]
+"""The newest record of a chain: its seq and hash; seq 0 and 64 zeros where the chain has none."""
+
+NOTHING: Head = (0, "0" * 64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """One audit record as stored. `hash` covers chain, seq, prev and the exact bytes of `body`."""
+
+    chain: int
+    seq: int
+    prev: str
+    hash: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """One signed checkpoint: its number from 1, when it was made, how many records it covers, and the text of its note."""
+
+    number: int
+    at: float
+    records: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where the log stands at one moment: the head of every chain, the newest checkpoint, and the time by the store's clock."""
+
+    heads: Mapping[int, Head]
+    last: Checkpoint | None
+    at: float
+
+    @property
+    def records(self) -> int:
+        """How many records there are in all."""
+        return sum(seq for seq, _ in self.heads.values())
+
+
+Signer: TypeAlias = Callable[[Standing], tuple[Checkpoint, Event] | None]
+"""Makes the next checkpoint and its record, or None where none is due."""
+
+
+class Log(Protocol):
+    """What a store keeps of the audit. Every record stands in exactly one of `chains` chains, numbered from 0."""
+
+    chains: int
+
+    @property
+    def writer(self) -> Mapping[str, Any]:
+        """What the audit says about this process: a short name of it, its number, the version of the guard and the epoch of the store."""
+
+    def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
+        """Audit records of one chain in order of seq."""
+
+    def heads(self) -> Mapping[int, Head]:
+        """The newest record of each chain, of all chains, at one moment."""
+
+    def announce(self, events: Sequence[Event]) -> None:
+        """Have these written with whatever is written next, at the latest when the store is closed; a crash before that loses them."""
+
+    def checkpoint(self, sign: Signer) -> Checkpoint | None:
+        """Make a checkpoint over all heads, in one transaction with its record; None where `sign` finds that none is due."""
+
+    def checkpoints(self, *, unsent: bool = False) -> tuple[Checkpoint, ...]:
+        """The checkpoints that were made, oldest first, or those of them that no place outside has taken yet."""
+
+    def sent(self, number: int) -> None:
+        """Remember that the checkpoints up to this number were taken by every place outside."""

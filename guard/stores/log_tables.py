@@ -1,0 +1,34 @@
+"""What the audit log needs of a place that keeps data: the part of `Tables` about records and checkpoints. No rule lives here. Comes before `tables`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from guard.core.log import Checkpoint, Head, Sealed
+from guard.core.ports import Event
+
+
+class LogTables(Protocol):
+    """What the log needs of the tables."""
+
+    def append(self, event: Event) -> None:
+        """Seal an event behind the newest record of its chain, at the latest when the transaction ends."""
+
+    def audit(self, chain: int, after: int, limit: int | None) -> tuple[Sealed, ...]:
+        """Records of one chain in order of seq."""
+
+    def heads_now(self) -> Mapping[int, Head]:
+        """The newest record of every chain that has one, those that this transaction appended left out."""
+
+    def checkpoints(self, *, unsent: bool) -> tuple[Checkpoint, ...]:
+        """The checkpoints, oldest first, or those that were not marked as sent."""
+
+    def last_checkpoint(self) -> Checkpoint | None:
+        """The newest checkpoint."""
+
+    def add_checkpoint(self, one: Checkpoint) -> None:
+        """Keep a new checkpoint; nobody has its number."""
+
+    def mark_sent(self, number: int) -> None:
+        """Mark the checkpoints up to this number as sent."""
