@@ -20,6 +20,7 @@ from guard.runner.patience import Checks, Hides, patient
 from guard.runner.reload import Built
 from guard.runner.report import failure
 from guard.stores import open_store
+from guard.stores.payload_keys import Key, given_key
 from guard.tools import RegisteredTool, registry
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Options(TypedDict, total=False):
     signal: Any
     count_tokens: Callable[[str], int] | str
     detectors: Sequence[Detector]
+    payload_key: Key | None
 
 
 class Guard(runner.Guard):
@@ -101,6 +103,7 @@ class Guard(runner.Guard):
         - `watch`: True, or seconds between two looks at the folder: a changed policy is loaded by itself until `close()`.
         - `stale_after`: seconds after which a policy that was not found to be the right one any more refuses every call.
         - `count_tokens`: a function of a text, or the name of a tiktoken encoding (extra `tokens`); else they are estimated.
+        - `payload_key`: encrypts raw arguments and results: a file of keys, or `"{NAME}"` of a variable that holds them (extra `crypto`).
         - `rules`: a Casbin adapter that brings further rules; `signal`: a Casbin watcher that says when they changed.
 
         Raises PolicyError with every problem at once, StoreError when the store cannot be opened.
@@ -148,7 +151,7 @@ def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits
     )
     return {
         "policy": built.policy,
-        "store": open_store(store, clock=options.get("clock")),
+        "store": open_store(store, clock=options.get("clock"), keys=given_key(options.get("payload_key"), os.environ)),
         "tools": built.tools,
         "redactor": built.redactor,
         "patience": patience,

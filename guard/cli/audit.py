@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from guard.cli import keys
 from guard.cli.places import DEFAULT_STORE, existing_store
 from guard.cli.records import Entry, entries, json_line, table_lines, verdict_line
 from guard.cli.show import json_text
@@ -19,6 +20,9 @@ EXAMPLES = """examples:
   guard audit --json > audit.jsonl               one line of JSON for each record; the check's answer goes to stderr
 
 The check always covers the whole chain, whatever the table shows. It cannot notice that the newest records were cut off."""
+
+
+VERBS = (keys.add,)
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -39,6 +43,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--conversation", help="only records of this conversation")
     parser.add_argument("--limit", type=_count, metavar="N", help="only the newest N of them")
     parser.set_defaults(run=run)
+    verbs = parser.add_subparsers(metavar="VERB")
+    for verb in VERBS:
+        verb(verbs)
 
 
 def _count(text: str) -> int:
@@ -49,7 +56,7 @@ def _count(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 1 when the chain does not hold."""
-    with existing_store(arguments.store) as store:
+    with existing_store(arguments.store, locked=True) as store:
         found, verified = entries(store)
     if arguments.verify:
         print(_verdict_json(verified) if arguments.json else verdict_line(verified))

@@ -17,6 +17,8 @@ from guard.stores.sql import FAR
 from guard.stores.tables import Asked
 
 LOG = logging.getLogger("guard")
+BODY = 13
+"""Which column of `sql.ASKED` holds the payload."""
 _DETAIL = (
     *("tool", "definition", "kind", "origins", "show", "requester", "by", "by_self", "policy", "decided_roles"),
     *("revision", "need", "use_within", "use_by", "supersedes", "superseded_by", "editable", "edited_by", "authors", "secret"),

@@ -103,8 +103,12 @@ class LedgerStore:
 
     def claim(self, command: Claim) -> ClaimAnswer:
         """Take the call and spend its approval, or say who has it."""
-        given = plain(command, self._epoch) if self.blocking else None
+        given = plain(command, self._epoch, self._tables.lock) if self.blocking else None
         return self._tables.write(lambda tables: self._claim(tables, command, given))
+
+    def check_key(self) -> None:
+        """Raise StoreError (`payload_key`) where the payloads are encrypted and no key was given: nothing could be decided or read."""
+        self._tables.lock.check()
 
     @property
     def older(self) -> bool:

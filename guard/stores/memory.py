@@ -18,6 +18,7 @@ from guard.stores.chain import GENESIS, write
 from guard.stores.claims import FINISHED, LEDGER
 from guard.stores.gate import Gate
 from guard.stores.ledger import LedgerStore
+from guard.stores.locks import OPEN
 from guard.stores.memory_budgets import MemoryBudgets
 from guard.stores.memory_doubts import Room
 from guard.stores.stamp import Stamps
@@ -28,6 +29,7 @@ class MemoryTables(MemoryBudgets):
     """`Tables` in dicts. The object itself is the transaction."""
 
     blocking = False
+    lock = OPEN  # nothing of it leaves the process
     older = False
 
     def __init__(self, clock: Callable[[], float]) -> None:

@@ -17,7 +17,7 @@ SAVE = (
     " total_tokens = ?, total_cost = ?, total_known = ? WHERE id = ?"
 )
 SAY = "INSERT INTO words (conversation, number, at, payload) VALUES (?, ?, ?, ?)"
-WORDS = "SELECT p.body FROM words w JOIN payloads p ON p.id = w.payload WHERE w.conversation = ? ORDER BY w.number"
+WORDS = "SELECT p.id, p.body FROM words w JOIN payloads p ON p.id = w.payload WHERE w.conversation = ? ORDER BY w.number"
 
 _MARK = "SELECT turn, digest, run, at FROM turns"
 _COUNT = "SELECT COUNT(*) FROM turns"

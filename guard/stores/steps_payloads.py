@@ -1,0 +1,15 @@
+"""A step of the schema: the keys that payloads are written under, and what of a row is erased. Never changed once published. Comes before `schema`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+PAYLOADS: Final = (
+    """CREATE TABLE payload_keys (id TEXT PRIMARY KEY, at DOUBLE PRECISION NOT NULL)""",
+    """ALTER TABLE calls ADD COLUMN erased DOUBLE PRECISION""",
+    """ALTER TABLE words ADD COLUMN erased DOUBLE PRECISION""",
+    """ALTER TABLE approvals ADD COLUMN erased DOUBLE PRECISION""",
+    """CREATE INDEX calls_kept ON calls (at) WHERE erased IS NULL""",
+    """CREATE INDEX words_kept ON words (at) WHERE erased IS NULL""",
+    """CREATE INDEX approvals_kept ON approvals (requested_at) WHERE erased IS NULL""",
+)
