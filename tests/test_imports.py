@@ -59,6 +59,7 @@ HELPERS = (
     "untrusted",
     "budget",
     "answer",
+    "commitments",
     "audit",
     "audit_votes",
     "context",

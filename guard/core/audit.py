@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
+from guard.core.commitments import More, mark, of_arguments
 from guard.core.hiding import shown_text
 from guard.core.model import (
     Allow,
@@ -92,11 +93,11 @@ def _of(tool: Tool) -> str:
     return _tool(tool.name, tool.definition, tool.kind)
 
 
-def proposed(ref: ConversationRef, turn: int, position: int, call: ToolCall, redactor: Redactor) -> Event:
+def proposed(ref: ConversationRef, turn: int, position: int, call: ToolCall, redactor: Redactor, salt: str = "") -> Event:
     """A call as the model wrote it: size and digest only, since nothing is known about the text yet."""
     raw = call.arguments if isinstance(call.arguments, str) else "" if call.arguments is None else _raw(call.arguments)
     head = _placed("call.proposed", (ref, turn, position), _name(call.id, redactor), _AGENT, _called(call, redactor))
-    return f'{head},"args":{{"size":{len(raw)},"digest":"{redactor.tag(raw)}"}}'
+    return f'{head},"args":{{"size":{len(raw)},"digest":"{mark(raw, redactor, salt)}"}}'
 
 
 def _raw(arguments: Json) -> str:
@@ -114,13 +115,14 @@ def decided(
     policy: str,
     redactor: Redactor,
     session: Session | None = None,
-    shadowed: tuple[str, ...] = (),
+    more: More | None = None,
 ) -> Event:
     """What the rooms decided, by which rules, about which final arguments, for whom. `last` is the furthest proof that the call reached.
 
     The roles of the session stand in the record, since the decision rests on them; its attributes do not: they may be personal.
-    `shadowed` are shadow rules that would have refused it, besides those that its proof names.
     """
+    more = more or More()
+    shadowed = more.shadowed
     tool = (
         last.valid.tool
         if isinstance(last, AuthorizedCall)
@@ -140,7 +142,7 @@ def decided(
     if shadowed:
         verdict += f',"shadow":{_names(shadowed)}'
     who = f',"session":{_held(session)}' if session is not None else ""
-    return f'{head}{_final(last, redactor)}{approval}{who},"decision":{{"policy":"{policy}",{verdict}}}'
+    return f'{head}{_final(last, redactor, more.salt)}{approval}{who},"decision":{{"policy":"{policy}",{verdict}}}'
 
 
 def _held(session: Session) -> str:
@@ -149,7 +151,7 @@ def _held(session: Session) -> str:
     return f'{{"roles":{_names(session.roles)}{outer}}}'
 
 
-def _final(last: object, redactor: Redactor) -> str:
+def _final(last: object, redactor: Redactor, salt: str) -> str:
     """Final arguments, their origins and what was spoofed, as far as the call got."""
     origins: Mapping[str, str]
     if isinstance(last, AuthorizedCall):
@@ -161,7 +163,7 @@ def _final(last: object, redactor: Redactor) -> str:
     spoof = f',"spoof":{_names(valid.spoofed)}' if valid.spoofed else ""
     shown = shown_text(valid.arguments, redactor, set())
     labels = _labels(tuple(origins.items()), redactor)
-    return f',"args":{{"size":{len(valid.canonical)},"digest":"{valid.digest}","shown":{shown},"labels":{labels}}}{spoof}'
+    return f',"args":{{"size":{len(valid.canonical)},"digest":"{of_arguments(valid, salt)}","shown":{shown},"labels":{labels}}}{spoof}'
 
 
 def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redactor) -> Event:
@@ -182,13 +184,15 @@ def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redact
     return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}","approval_state":{state}'
 
 
-def began(key: CallKey, call: AuthorizedCall, approval: str | None, policy: str, redactor: Redactor, attempt: int = 1) -> Event:
+def began(
+    key: CallKey, call: AuthorizedCall, approval: str | None, policy: str, redactor: Redactor, attempt: int = 1, salt: str = ""
+) -> Event:
     """The call was taken and is about to run: durable before the act."""
     valid = call.valid
     head = _head("call.begin", key, _name(valid.call.id, redactor), _POLICY, _of(valid.tool))
     spent = f',"approval":"{approval}"' if approval else ""
     execution = f'"exec":{{"class":"{valid.tool.effect}","attempt":{attempt}}}'
-    return f'{head}{spent},"args":{{"digest":"{valid.digest}"}},"decision":{{"policy":"{policy}"}},{execution}'
+    return f'{head}{spent},"args":{{"digest":"{of_arguments(valid, salt)}"}},"decision":{{"policy":"{policy}"}},{execution}'
 
 
 def reference(key: CallKey) -> str:
@@ -197,7 +201,14 @@ def reference(key: CallKey) -> str:
 
 
 def ended(
-    key: CallKey, call: ToolCall, outcome: Outcome, redactor: Redactor, ran: Executed | None = None, labels: tuple[str, ...] = ()
+    key: CallKey,
+    call: ToolCall,
+    outcome: Outcome,
+    redactor: Redactor,
+    ran: Executed | None = None,
+    labels: tuple[str, ...] = (),
+    *,
+    salt: str = "",
 ) -> Event:
     """How the call ended: a digest of what went back, what was hidden in it, and how long it took."""
     kind = "call.unknown" if outcome.status == "unknown" else "call.reconciled" if ran is not None and ran.probed else "call.end"
@@ -210,7 +221,7 @@ def ended(
     hidden = f',"labels":{_names(labels)}' if labels else ""
     return (
         f'{head}{approval},"exec":{{"status":"{_ENDS.get(outcome.status, "error")}"{error}{raised}{took}}},'
-        f'"result":{{"size":{len(content)},"digest":"{redactor.tag(content)}"{hidden}}}'
+        f'"result":{{"size":{len(content)},"digest":"{mark(content, redactor, salt)}"{hidden}}}'
     )
 
 

@@ -12,6 +12,8 @@ from typing import TypeAlias, TypeVar, cast
 
 from guard.core import answer, audit
 from guard.core import context as _context
+from guard.core.commitments import More
+from guard.core.context import Item, salt_of
 from guard.core.model import (
     Allow,
     AuthorizedCall,
@@ -69,16 +71,6 @@ _PROOFS = frozenset({ParsedCall, BoundCall, ValidCall, AuthorizedCall})
 S = TypeVar("S", ToolCall, ParsedCall, BoundCall, ValidCall, GroundedCall, AuthorizedCall)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
-    """One proposed call at its place. `row` is what the ledger has of it, `since` the turn before which results count."""
-
-    key: CallKey
-    call: ToolCall
-    row: CallRow | None
-    since: int
-
-
 @dataclass(slots=True, kw_only=True)
 class Board:
     """The calls of one turn: `states` and `keys` follow `items` by index. `keys` are the places that budgets and claims use."""
@@ -88,6 +80,7 @@ class Board:
     opened: Opened | None  # None when held calls are settled outside of a turn
     states: list[State] = field(default_factory=list)
     keys: list[CallKey] = field(default_factory=list)
+    salts: list[str] = field(default_factory=list)  # those of `keys`
     last: list[object] = field(default_factory=list)  # the furthest proof of each call, for the audit
     lost: dict[int, CallRow] = field(default_factory=dict)  # calls that were taken before, lost, and may be taken again
     asks: list[AskApproval] = field(default_factory=list)  # what a person is to be asked, opened with the decisions
@@ -100,6 +93,7 @@ class Board:
     def __post_init__(self) -> None:
         self.states = [item.call for item in self.items]
         self.keys = [item.key for item in self.items]
+        self.salts = [item.salt for item in self.items]
         self.last = [None for _ in self.items]
 
     def each(self, kind: type[S], room: Callable[[int, S], State], failure: Reason = Reason.INTERNAL_ERROR) -> None:
@@ -156,6 +150,10 @@ class Board:
                 self.states[index] = self.doubt(index, row)
             elif undecided or (isinstance(state, Outcome) and state.status == "held"):
                 self.states[index] = refusal
+
+    def stands_for(self, index: int, row: CallRow) -> None:
+        """From here on the call is the one of this row: same place, same budget, same claim."""
+        self.keys[index], self.salts[index] = row.key, salt_of(row, self.salts[index])
 
     def doubt(self, index: int, row: CallRow, detail: str = "") -> Outcome:
         """That a call which was taken before is unknown."""
@@ -221,7 +219,11 @@ def _concluded(board: Board, index: int) -> tuple[list[CallRow], list[Event]]:
         return [], []
     shadowed = board.shadowed.get(index, ())
     version, redactor = context.policy.version, board.redactor(index)
-    events = [audit.decided(item.key, item.call, state, board.last[index], version, redactor, context.session, shadowed)]
+    events = [
+        audit.decided(
+            item.key, item.call, state, board.last[index], version, redactor, context.session, More(shadowed, item.salt)
+        )
+    ]
     if isinstance(state, Allow):
         return [], events
     if isinstance(state, Refusal):
@@ -275,6 +277,7 @@ def row_of(
         settled=told and status != "held",
         at=board.context.now,
         effect=valid.tool.effect if valid and valid.tool.acts else "",
+        salt=item.salt if key is None else board.salts[index],
     )
 
 

@@ -27,6 +27,10 @@ Told: TypeAlias = Event | Callable[[Approval], Event]
 """A record, or what makes it of the approval as it stands in the transaction that writes both."""
 
 
+ERASED = "-"
+"""The salt of a call whose raw values were erased."""
+
+
 class HaltedError(Exception):
     """Thrown into the walk at Claim or Execute once the caller has been interrupted: nothing new starts, everything is closed."""
 
@@ -85,6 +89,14 @@ class CallRow:
     lease: float | None = None  # until when whoever took the action is believed to be at it, by the store's clock
     idem: str = ""  # the guard's own key for the act, the same at every attempt
     executor: str = ""  # which process took the action
+    salt: str = (
+        ""  # what the digests in this call's records are made with, kept with its raw values and gone with them; see `ERASED`
+    )
+
+    @property
+    def erased(self) -> bool:
+        """Whether its raw values were erased: it is known that the call was made and how it ended, nothing else."""
+        return self.salt == ERASED
 
     @property
     def again(self) -> bool:

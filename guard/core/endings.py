@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from guard.core import answer, audit
-from guard.core.board import Board, Context, at, followers, row_of
+from guard.core.board import Board, at, followers, row_of
 from guard.core.budget import fit, fit_all, left
+from guard.core.context import Context
 from guard.core.cutting import shortened
 from guard.core.hiding import echoing
 from guard.core.model import Allow, CallKey, Content, Outcome, Refusal, ValidCall
@@ -61,7 +62,7 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
         outcome, labels = _withheld(valid, key, ran), ("withheld", type(error).__name__)
     value = copy(ran.value) if outcome.status == "done" else None  # a tool may go on changing what it returned
     own = row_of(board, index, outcome, outcome.status, key, value)
-    events: tuple[Event, ...] = (audit.ended(key, item.call, outcome, redactor, ran, labels),)
+    events: tuple[Event, ...] = (audit.ended(key, item.call, outcome, redactor, ran, labels, salt=board.salts[index]),)
     handles = tuple(sealer.issued.values())
     if key is item.key:
         return Ended(outcome=outcome, rows=(own,), events=events, handles=handles)
@@ -156,7 +157,7 @@ def _levels(context: Context) -> Levels:
 def in_doubt(row: CallRow, redactor: Redactor, *, told: bool) -> tuple[CallRow, Event]:
     """The row and record of a call that was started and lost: it may or may not have taken effect. `told`: the model is told just now."""
     outcome = answer.unknown(row.call, row.key, row.arguments, approval=row.approval, again=row.safe)
-    event = audit.ended(row.key, row.call, outcome, redactor)
+    event = audit.ended(row.key, row.call, outcome, redactor, salt=row.salt)
     return replace(row, status="unknown", outcome=outcome, settled=row.settled or told), event
 
 

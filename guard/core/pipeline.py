@@ -21,7 +21,8 @@ from guard.core import ports as p
 from guard.core.approve import approve, proposal
 from guard.core.authorize import authorize, lookups
 from guard.core.bind import bind
-from guard.core.board import Board, Context, Item, Waits, conclude
+from guard.core.board import Board, Waits, conclude
+from guard.core.context import Context, Item, salt_of
 from guard.core.endings import Ended, as_now, within
 from guard.core.ground import ground, needs
 from guard.core.handles import Signs
@@ -72,14 +73,21 @@ def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False
 
     `truncated` says that the message was cut off: nothing of it may run. `most` is how many calls the provider takes back.
     """
+    salts = [context.salt() for _ in opening.calls]
     try:
         usage = priced(opening.usage, context.policy.limits)
-        opened = yield from p.ask(replace(opening, usage=usage, told=lambda turn: _told(opening, turn, context.redactor)))
+        opened = yield from p.ask(replace(opening, usage=usage, told=lambda turn: _told(opening, turn, context.redactor, salts)))
     except StoreError as error:
         return (yield from _unopened(opening, context, error.code))
     since = min([opened.turn, *(row.key.turn for row in opened.rows.values())])  # siblings of the first time count as siblings
     items = tuple(
-        Item(key=CallKey(opening.ref, opened.turn, index, opening.key), call=call, row=opened.rows.get(index), since=since)
+        Item(
+            key=CallKey(opening.ref, opened.turn, index, opening.key),
+            call=call,
+            row=(row := opened.rows.get(index)),
+            since=since,
+            salt=salt_of(row, salts[index]),
+        )
         for index, call in enumerate(opening.calls)
     )
     board = Board(items=items, context=context, opened=opened)
@@ -103,7 +111,9 @@ def _cut(board: Board, most: int, over: Refusal) -> None:
 
 def settle_calls(rows: Sequence[p.CallRow], context: Context) -> p.Flow[Walked]:
     """Walk calls again, each at its own place: held ones, after somebody may have decided about them, and those that may have been lost."""
-    items = tuple(Item(key=row.key, call=row.call, row=row, since=row.key.turn) for row in rows)
+    items = tuple(
+        Item(key=row.key, call=row.call, row=row, since=row.key.turn, salt=salt_of(row, context.salt())) for row in rows
+    )
     board = Board(items=items, context=context, opened=None)
     for index, row in enumerate(rows):
         if row.status == "started":
@@ -141,8 +151,10 @@ def _walk(board: Board) -> p.Flow[Walked]:
     return Walked(outcomes=within(board), limited=board.stop, asked=asked, idle=tuple(dict.fromkeys(board.idle)))
 
 
-def _told(opening: p.OpenTurn, turn: int, redactor: p.Redactor) -> tuple[p.Event, ...]:
-    return tuple(audit.proposed(opening.ref, turn, index, call, redactor) for index, call in enumerate(opening.calls))
+def _told(opening: p.OpenTurn, turn: int, redactor: p.Redactor, salts: Sequence[str]) -> tuple[p.Event, ...]:
+    return tuple(
+        audit.proposed(opening.ref, turn, index, call, redactor, salts[index]) for index, call in enumerate(opening.calls)
+    )
 
 
 def _unopened(opening: p.OpenTurn, context: Context, code: str) -> p.Flow[Walked]:

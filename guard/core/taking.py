@@ -52,7 +52,7 @@ def _claim(board: Board, index: int, allow: Allow) -> p.Claim:
     row = replace(row_of(board, index, None, "started", key), approval=spent, idem=idem)
 
     def begun(attempt: int) -> p.Event:
-        return audit.began(key, call, spent, context.policy.version, context.redactor, attempt)
+        return audit.began(key, call, spent, context.policy.version, context.redactor, attempt, board.salts[index])
 
     again = index in board.lost and (call.valid.tool.effect == "idempotent" or index in board.probed)
     return p.Claim(row=row, approval=spent, event=begun, lease=lease_of(call.valid.tool), again=again)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from guard.core import ports as p
-from guard.core.board import Context
+from guard.core.context import Context
 from guard.core.handles import Signs
 from guard.core.model import ConversationRef, Session, ToolCall, Usage
 from guard.core.paths import Path

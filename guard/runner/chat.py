@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 from guard.core import ports as p
 from guard.core.answer import refused
 from guard.core.audit import said
-from guard.core.board import Context
 from guard.core.budget import USED_UP, spent_by
+from guard.core.context import Context
 from guard.core.model import Approval, CallKey, ConversationRef, Outcome, Refusal, Session, ToolCall, Usage
 from guard.core.pipeline import Walked, guard_turn
 from guard.core.reasons import Reason
@@ -131,6 +131,7 @@ class Chat:
             now=guard.store.now(),
             count=guard.count_tokens,
             sessions=guard.sessions,
+            salt=partial(token_hex, 16),
         )
 
     def measured(self, *, wired: bool = True) -> p.Flow[Context]:

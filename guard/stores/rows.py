@@ -137,7 +137,7 @@ def call_payload(row: CallRow) -> str:
     if outcome is not None:
         same = outcome.arguments is row.arguments
         told = [outcome.call_id, outcome.tool, same, None if same else outcome.arguments]
-    return dump([row.call.id, row.call.tool, row.call.arguments, row.arguments, row.value, told])
+    return dump([row.call.id, row.call.tool, row.call.arguments, row.arguments, row.value, told, row.salt])
 
 
 def call_columns(row: CallRow, conversation: str, payload: str) -> Columns:
@@ -197,7 +197,7 @@ def call_row(columns: Columns, lock: Lock = OPEN) -> CallRow:
     """A call from the columns of `sql.CALL`."""
     turn, position, branch, name, status, kind, fingerprint, mark, run, again, settled, at, approval, *rest = columns
     owned, evidence, outcome, effect, attempt, lease, idem, executor, body, tenant, conversation, principal = rest
-    call_id, tool, proposed, arguments, value, told = load(
+    call_id, tool, proposed, arguments, value, told, *salt = load(
         body if body[:1] != MARK else lock.open(f"call:{name_of((tenant, conversation))}:{turn}:{position}", body)
     )
     ref = ConversationRef(tenant=tenant, principal=principal, conversation=conversation, branch=branch)
@@ -223,6 +223,7 @@ def call_row(columns: Columns, lock: Lock = OPEN) -> CallRow:
         lease=None if lease is None else _time(lease),
         idem=idem,
         executor=executor,
+        salt=str(salt[0]) if salt else "",  # it came later
     )
 
 
