@@ -16,6 +16,7 @@ from guard.errors import GuardError, PolicyError, Problem
 from guard.redactors import REDACTOR, Detector, made
 from guard.runner import guard as runner
 from guard.runner.counting import counting
+from guard.runner.erasing import KEEP
 from guard.runner.patience import Checks, Hides, patient
 from guard.runner.reload import Built
 from guard.runner.report import failure
@@ -82,6 +83,7 @@ class Options(TypedDict, total=False):
     count_tokens: Callable[[str], int] | str
     detectors: Sequence[Detector]
     payload_key: Key | None
+    keep_payloads: float | None
 
 
 class Guard(runner.Guard):
@@ -104,6 +106,7 @@ class Guard(runner.Guard):
         - `stale_after`: seconds after which a policy that was not found to be the right one any more refuses every call.
         - `count_tokens`: a function of a text, or the name of a tiktoken encoding (extra `tokens`); else they are estimated.
         - `payload_key`: encrypts raw arguments and results: a file of keys, or `"{NAME}"` of a variable that holds them (extra `crypto`).
+        - `keep_payloads`: seconds for which they are kept after a call's end (default: 30 days); None keeps them for ever.
         - `rules`: a Casbin adapter that brings further rules; `signal`: a Casbin watcher that says when they changed.
 
         Raises PolicyError with every problem at once, StoreError when the store cannot be opened.
@@ -147,7 +150,12 @@ def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits
     for problem in built.warnings:
         warnings.warn(str(problem), PolicyWarning, stacklevel=3)
     kept = runner.Origin(
-        source=plan, mark=reading.mark, every=every, stale_after=options.get("stale_after"), signal=options.get("signal")
+        source=plan,
+        mark=reading.mark,
+        every=every,
+        stale_after=options.get("stale_after"),
+        signal=options.get("signal"),
+        keep_payloads=options.get("keep_payloads", KEEP),
     )
     return {
         "policy": built.policy,

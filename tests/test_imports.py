@@ -59,6 +59,7 @@ HELPERS = (
     "untrusted",
     "budget",
     "answer",
+    "erasing",
     "commitments",
     "audit",
     "audit_votes",
@@ -119,7 +120,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "policy": (*BOUNDARY, "core.handles", "errors", "policy"),  # handles: how types of them are spelled
     "tools": (*BOUNDARY, "errors", "tools"),
     "redactors": (*BOUNDARY, "errors", "redactors"),
-    "stores": (*BOUNDARY, "errors", "stores"),
+    "stores": (*BOUNDARY, "core.erasing", "errors", "stores"),
     "wires": ("core.values", "core.asking", "core.rules", "core.approval", "core.model", "errors", "wires"),
     "runner": ("core", "errors", "tools", "wires", "runner"),
     "compose": ("core", "errors", "policy", "stores", "redactors", "tools", "runner", "review"),  # review: the cases of a folder

@@ -29,6 +29,7 @@ from guard.runner.conversation import AsyncConversation, Conversation
 from guard.runner.doubts import AsyncDoubts, Doubts
 from guard.runner.drivers import SyncRun
 from guard.runner.drivers_async import AsyncRun
+from guard.runner.erasing import KEEP, Payloads, Sweeper
 from guard.runner.force import InForce
 from guard.runner.hands import Hands
 from guard.runner.records import awaits
@@ -42,7 +43,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where the policy came from and how it is kept up to date.
+    """Where the policy came from, how it is kept up to date, and how many seconds raw values are kept (None: for ever).
 
     `mark` says from which contents it was made, `every` is how many seconds are between two looks (None: nobody looks), `stale_after` for how
     many it is relied on without being found again, `signal` a Casbin watcher.
@@ -53,6 +54,7 @@ class Origin:
     every: float | None = None
     stale_after: float | None = None
     signal: Any = None
+    keep_payloads: float | None = KEEP
 
 
 class GuardBase:
@@ -83,6 +85,7 @@ class GuardBase:
         hiding = replace(redactor, tag=partial(keyed, store.secret))
         hands = Hands(store=store, tools=tools, redactor=hiding, patience=patience, probes=probes or {})
         origin = origin or Origin()
+        self._sweeper = Sweeper(Payloads(store, hiding), origin.keep_payloads, store.now)
         self.reloader = Reloader(
             InForce(policy=policy, hands=hands, mark=origin.mark), origin.source, stale_after=origin.stale_after
         )
@@ -180,6 +183,7 @@ class GuardBase:
         ref = self._ref(session, conversation)
         with suppress(StoreError):
             self.store.open(ref)
+        self._sweeper.look()
         return ref
 
 

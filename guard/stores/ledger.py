@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from guard.core.approval import BALLOT, Ballot
 from guard.core.commands import Told
+from guard.core.erasing import Erase, Erased
 from guard.core.model import Approval, CallKey, ConversationRef
 from guard.core.ports import (
     AskApproval,
@@ -32,12 +33,12 @@ from guard.core.ports import (
     Vaulted,
 )
 from guard.errors import ApprovalError, StoreError
-from guard.stores import approvals, budgets, claims, doubts, turns, vault, votes
+from guard.stores import approvals, budgets, claims, doubts, erasing, turns, vault, votes
 from guard.stores.backend import Backend
 from guard.stores.executors import me
 from guard.stores.owners import home_of, own, visible
 from guard.stores.plain import plain
-from guard.stores.tables import Plain, Tables, Wanted
+from guard.stores.tables import Home, Place, Plain, Tables, Wanted
 from guard.stores.watermark import older
 
 
@@ -215,6 +216,21 @@ class LedgerStore:
     def end(self, approval_id: str, *, status: votes.Ending, by: str, event: Told) -> Approval:
         """Cancel an approval, or revoke one that was approved. Raises ApprovalError where it cannot be."""
         return _or_raise(self._tables.write(lambda tables: votes.end(tables, approval_id, status, by, event)))
+
+    def erase(self, command: Erase) -> Erased:
+        """Erase raw values of one conversation, on record. See Erase."""
+        return self._tables.write(lambda tables: erasing.erase(tables, command))
+
+    def aged(self, before: float, limit: int) -> Mapping[Home, frozenset[Place]]:
+        """Calls that were over by this time and are not erased yet, by conversation; the oldest so many."""
+        found: dict[Home, set[Place]] = {}
+        for home, place in self._tables.read(lambda tables: tables.aged(before, limit)):
+            found.setdefault(home, set()).add(place)
+        return {home: frozenset(places) for home, places in found.items()}
+
+    def homes(self, principal: str | None, name: str | None) -> tuple[Home, ...]:
+        """The conversations of a person, or of this name, of all tenants."""
+        return self._tables.read(lambda tables: tables.homes(principal, name))
 
     def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
         """Audit records of one chain behind `after`, in order of seq."""

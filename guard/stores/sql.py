@@ -95,6 +95,15 @@ LAST_HANDLE = "SELECT at FROM handles WHERE conversation = ? ORDER BY at DESC LI
 FORGET_PAYLOADS = "DELETE FROM payloads WHERE id IN (SELECT payload FROM handles WHERE conversation = ? AND at < ?)"
 FORGET_HANDLES = "DELETE FROM handles WHERE conversation = ? AND at < ?"
 
+AGED = (
+    "SELECT t.tenant, t.conversation, c.turn, c.position FROM calls c JOIN conversations t ON t.id = c.conversation WHERE c.erased IS NULL"
+    " AND c.at <= ? AND COALESCE(c.ended, c.at) <= ? AND c.status NOT IN ('held', 'started', 'unknown') ORDER BY c.at LIMIT ?"
+)
+HOMES = "SELECT tenant, conversation FROM conversations WHERE principal = ? OR conversation = ? ORDER BY tenant, conversation"
+ERASED = "UPDATE calls SET erased = ? WHERE conversation = ? AND turn = ? AND position = ?"
+FORGET_VOTES = "DELETE FROM payloads WHERE id IN (SELECT payload FROM votes WHERE approval = ?)"
+FORGET_WORDS = "DELETE FROM payloads WHERE id IN (SELECT payload FROM words WHERE conversation = ? AND at <= ?)"
+
 METER = "SELECT total, latest FROM budgets WHERE id = ?"
 PACE = "UPDATE budgets SET latest = ? WHERE id = ?"
 SET_TOTAL = "INSERT INTO budgets (id, total) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET total = excluded.total"

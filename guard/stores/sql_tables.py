@@ -18,7 +18,7 @@ from guard.stores.claims import FINISHED
 from guard.stores.executors import gone
 from guard.stores.locks import OPEN, Lock
 from guard.stores.rows import name_of
-from guard.stores.sql_budgets import SqlBudgets
+from guard.stores.sql_erasing import SqlErasing
 from guard.stores.stamp import Stamps
 from guard.stores.tables import Home, Mark, Place, Plain, Talk
 from guard.stores.watermark import Head, Watermark
@@ -26,7 +26,7 @@ from guard.stores.watermark import Head, Watermark
 _ALL = 2**62  # LIMIT of no limit
 
 
-class SqlTables(SqlBudgets):
+class SqlTables(SqlErasing):
     """`Tables` on a connection that is in a transaction."""
 
     def __init__(
@@ -210,7 +210,7 @@ class SqlTables(SqlBudgets):
 
     def forget_handles(self, home: Home, before: float) -> None:
         """Forget old handles."""
-        values = (name_of(home), before)
+        values = (name_of(home), min(before, 1e300))
         self.run(sql.FORGET_PAYLOADS, *values)
         self.run(sql.FORGET_HANDLES, *values)
 

@@ -7,9 +7,5 @@ from typing import Final
 PAYLOADS: Final = (
     """CREATE TABLE payload_keys (id TEXT PRIMARY KEY, at DOUBLE PRECISION NOT NULL)""",
     """ALTER TABLE calls ADD COLUMN erased DOUBLE PRECISION""",
-    """ALTER TABLE words ADD COLUMN erased DOUBLE PRECISION""",
-    """ALTER TABLE approvals ADD COLUMN erased DOUBLE PRECISION""",
     """CREATE INDEX calls_kept ON calls (at) WHERE erased IS NULL""",
-    """CREATE INDEX words_kept ON words (at) WHERE erased IS NULL""",
-    """CREATE INDEX approvals_kept ON approvals (requested_at) WHERE erased IS NULL""",
 )
