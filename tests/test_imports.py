@@ -61,6 +61,7 @@ HELPERS = (
     "answer",
     "erasing",
     "commitments",
+    "tags",
     "audit",
     "audit_votes",
     "context",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from guard.cli import erasing, keys
+from guard.cli import erasing, hashing, keys
 from guard.cli.places import DEFAULT_STORE, existing_store
 from guard.cli.records import Entry, entries, json_line, table_lines, verdict_line
 from guard.cli.show import json_text
@@ -22,7 +22,7 @@ EXAMPLES = """examples:
 The check always covers the whole chain, whatever the table shows. It cannot notice that the newest records were cut off."""
 
 
-VERBS = (keys.add, erasing.add)
+VERBS = (hashing.add, erasing.add, keys.add)
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -120,7 +120,9 @@ def _wanted(store: Store, payloads: Payloads, arguments: argparse.Namespace) -> 
 
 
 def _of_person(payloads: Payloads, arguments: argparse.Namespace) -> list[Wanted]:
-    return [(home, None) for home in payloads.of(arguments.person, arguments.tenant)]
+    whole = payloads.of(arguments.person, arguments.tenant)
+    some = payloads.naming(arguments.person, arguments.tenant)
+    return [*((home, None) for home in whole), *((home, places) for home, places in some.items() if home not in whole)]
 
 
 def _home(store: Store, name: str, tenant: str | None) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from guard.core.commitments import More, mark, of_arguments
-from guard.core.hiding import shown_text
+from guard.core.hiding import shown_text, shown_value
 from guard.core.model import (
     Allow,
     Approval,
@@ -28,6 +28,7 @@ from guard.core.model import (
 )
 from guard.core.ports import CallRow, Event, Executed, Redactor
 from guard.core.rules import Tool
+from guard.core.tags import of_arguments as of_call
 from guard.core.values import Json, canonical, digest, encode, quote
 
 _AGENT, _POLICY, _SERVICE = '{"type":"agent"}', '{"type":"policy"}', '{"type":"service"}'
@@ -142,7 +143,9 @@ def decided(
     if shadowed:
         verdict += f',"shadow":{_names(shadowed)}'
     who = f',"session":{_held(session)}' if session is not None else ""
-    return f'{head}{_final(last, redactor, more.salt)}{approval}{who},"decision":{{"policy":"{policy}",{verdict}}}'
+    return (
+        f'{head}{_final(last, redactor, key.ref.tenant, more.salt)}{approval}{who},"decision":{{"policy":"{policy}",{verdict}}}'
+    )
 
 
 def _held(session: Session) -> str:
@@ -151,7 +154,7 @@ def _held(session: Session) -> str:
     return f'{{"roles":{_names(session.roles)}{outer}}}'
 
 
-def _final(last: object, redactor: Redactor, salt: str) -> str:
+def _final(last: object, redactor: Redactor, tenant: str, salt: str) -> str:
     """Final arguments, their origins and what was spoofed, as far as the call got."""
     origins: Mapping[str, str]
     if isinstance(last, AuthorizedCall):
@@ -161,9 +164,10 @@ def _final(last: object, redactor: Redactor, salt: str) -> str:
     else:
         return f',"spoof":{_names(last.spoofed)}' if isinstance(last, BoundCall) and last.spoofed else ""
     spoof = f',"spoof":{_names(valid.spoofed)}' if valid.spoofed else ""
-    shown = shown_text(valid.arguments, redactor, set())
+    shown, hidden = shown_value(valid.arguments, redactor, set())
+    tags = of_call(redactor, tenant, (valid.arguments, hidden), [one.field for one in valid.tool.bindings])
     labels = _labels(tuple(origins.items()), redactor)
-    return f',"args":{{"size":{len(valid.canonical)},"digest":"{of_arguments(valid, salt)}","shown":{shown},"labels":{labels}}}{spoof}'
+    return f',"args":{{"size":{len(valid.canonical)},"digest":"{of_arguments(valid, salt)}","shown":{shown}{tags},"labels":{labels}}}{spoof}'
 
 
 def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redactor) -> Event:
@@ -209,6 +213,7 @@ def ended(
     labels: tuple[str, ...] = (),
     *,
     salt: str = "",
+    tags: str = "",
 ) -> Event:
     """How the call ended: a digest of what went back, what was hidden in it, and how long it took."""
     kind = "call.unknown" if outcome.status == "unknown" else "call.reconciled" if ran is not None and ran.probed else "call.end"
@@ -221,7 +226,7 @@ def ended(
     hidden = f',"labels":{_names(labels)}' if labels else ""
     return (
         f'{head}{approval},"exec":{{"status":"{_ENDS.get(outcome.status, "error")}"{error}{raised}{took}}},'
-        f'"result":{{"size":{len(content)},"digest":"{mark(content, redactor, salt)}"{hidden}}}'
+        f'"result":{{"size":{len(content)},"digest":"{mark(content, redactor, salt)}"{hidden}{tags}}}'
     )
 
 

@@ -20,6 +20,7 @@ from guard.core.reasons import Reason
 from guard.core.redact import Shown, redact
 from guard.core.rules import ResultRule, Tool
 from guard.core.sealing import Sealer, veiled
+from guard.core.tags import of_result
 from guard.core.untrusted import enclosed, mark_for, words
 from guard.core.values import JsonObject, copy, digest
 from guard.core.views import Levels, Room, View
@@ -60,9 +61,10 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
         board.idle += [f"{valid.tool.name}: {rule if rule == SHUT else f'result.{rule} matched nothing'}" for rule in idle]
     except Exception as error:  # noqa: BLE001 - what cannot be made safe is withheld, whatever went wrong
         outcome, labels = _withheld(valid, key, ran), ("withheld", type(error).__name__)
+    tags = of_result(redactor, key.ref.tenant, sealer.pairs, sealer.ruled)
     value = copy(ran.value) if outcome.status == "done" else None  # a tool may go on changing what it returned
     own = row_of(board, index, outcome, outcome.status, key, value)
-    events: tuple[Event, ...] = (audit.ended(key, item.call, outcome, redactor, ran, labels, salt=board.salts[index]),)
+    events: tuple[Event, ...] = (audit.ended(key, item.call, outcome, redactor, ran, labels, salt=board.salts[index], tags=tags),)
     handles = tuple(sealer.issued.values())
     if key is item.key:
         return Ended(outcome=outcome, rows=(own,), events=events, handles=handles)
@@ -108,6 +110,7 @@ def _outcome(
         broken = _broken(context, valid, ran, spent, key, (redactor, view, sealer))
         return replace(broken, view=stamp(context, valid.tool)) if ran.safe else broken, (), ()
     shown = redact(ran, valid.tool, redactor, view, sealer.change)
+    sealer.pairs = shown.pairs
     outcome, cut = _finished(context, valid, key, ran, shown, spent)
     outcome = outcome if shown.empty else replace(outcome, view=stamp(context, valid.tool))
     labels = dict.fromkeys((*_labels(shown, sealer), *(("cut",) if cut else ())))

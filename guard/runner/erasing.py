@@ -9,8 +9,9 @@ itself, and the command line.
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from math import inf
 from typing import Any, cast
 
@@ -18,12 +19,15 @@ from guard.core import erasing
 from guard.core.answer import erased as erased_row
 from guard.core.erasing import Erase, Erased, Erasing
 from guard.core.ports import Redactor, Store
-from guard.core.values import Json
+from guard.core.tags import tag, tenant_key
+from guard.core.values import Json, JsonObject
 from guard.errors import StoreError
 
 KEEP = 2_592_000.0
 """Seconds for which raw values are kept after a call's end: 30 days."""
 EVERY = 3600.0  # seconds between two sweeps of a guard
+_PAGE = 5000  # records of one look
+_TAGGED = '"hmac":{'
 _BATCH = 500  # calls of one look
 _BRIEF = 200  # calls that a guard sweeps on its way
 
@@ -32,7 +36,7 @@ class Payloads:
     """The raw values of a store."""
 
     def __init__(self, store: Store, redactor: Redactor) -> None:
-        self._store = cast("Erasing", store)
+        self._store, self._records = cast("Erasing", store), store
         self._now = store.now
         self._redactor = redactor
 
@@ -65,6 +69,25 @@ class Payloads:
     def of(self, person: str, tenant: str | None = None) -> tuple[tuple[str, str], ...]:
         """The conversations in which this person was signed in."""
         return tuple(home for home in self._store.homes(person, None) if tenant in (None, home[0]))
+
+    def naming(self, person: str, tenant: str | None = None) -> dict[tuple[str, str], frozenset[tuple[int, int]]]:
+        """The calls whose records hold a tag of this value, by conversation: an address, a number, a name in arguments or results."""
+        found: dict[tuple[str, str], set[tuple[int, int]]] = {}
+        for body in self._bodies():
+            if _TAGGED in body and tenant in (None, (fields := json.loads(body)).get("tenant")) and self._names(fields, person):
+                found.setdefault((fields["tenant"], fields["conversation"]), set()).add((fields["turn"], fields["position"]))
+        return {home: frozenset(places) for home, places in found.items()}
+
+    def _names(self, fields: JsonObject, person: str) -> bool:
+        wanted = tag(tenant_key(self._records.secret, fields["tenant"]), person)
+        return any(wanted in fields.get(part, {}).get("hmac", {}).values() for part in ("args", "result"))
+
+    def _bodies(self) -> Iterator[str]:
+        for chain in range(self._records.chains):
+            after = 0
+            while page := self._records.audit(chain=chain, after=after, limit=_PAGE):
+                yield from (record.body for record in page)
+                after = page[-1].seq
 
     def named(self, conversation: str) -> tuple[tuple[str, str], ...]:
         """The conversations of this name, of all tenants."""

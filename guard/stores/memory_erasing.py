@@ -42,7 +42,7 @@ class MemoryErasing(MemoryBudgets):
 
     def wipe_votes(self, approval_id: str) -> None:
         """Forget the reasons of votes."""
-        kept = [one for one in self._votes if one.id != approval_id]
+        kept = [one for one in self._votes if one[0] != approval_id]
         self._undo.swap(self._votes, kept)
 
     def wipe_words(self, home: Home, before: float) -> int:
