@@ -60,6 +60,7 @@ HELPERS = (
     "budget",
     "answer",
     "erasing",
+    "gaps",
     "commitments",
     "tags",
     "audit",
@@ -121,7 +122,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "policy": (*BOUNDARY, "core.handles", "errors", "policy"),  # handles: how types of them are spelled
     "tools": (*BOUNDARY, "errors", "tools"),
     "redactors": (*BOUNDARY, "errors", "redactors"),
-    "stores": (*BOUNDARY, "core.erasing", "errors", "stores"),
+    "stores": (*BOUNDARY, "core.erasing", "core.gaps", "errors", "stores"),
     "wires": ("core.values", "core.asking", "core.rules", "core.approval", "core.model", "errors", "wires"),
     "runner": ("core", "errors", "tools", "wires", "runner"),
     "compose": ("core", "errors", "policy", "stores", "redactors", "tools", "runner", "review"),  # review: the cases of a folder

@@ -76,7 +76,9 @@ def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False
     salts = [context.salt() for _ in opening.calls]
     try:
         usage = priced(opening.usage, context.policy.limits)
-        opened = yield from p.ask(replace(opening, usage=usage, told=lambda turn: _told(opening, turn, context.redactor, salts)))
+        opened = yield from p.ask(replace(opening, usage=usage, told=partial(_told, opening, context, salts)))
+        if context.gap is not None:
+            context.gap.written()
     except StoreError as error:
         return (yield from _unopened(opening, context, error.code))
     since = min([opened.turn, *(row.key.turn for row in opened.rows.values())])  # siblings of the first time count as siblings
@@ -151,10 +153,10 @@ def _walk(board: Board) -> p.Flow[Walked]:
     return Walked(outcomes=within(board), limited=board.stop, asked=asked, idle=tuple(dict.fromkeys(board.idle)))
 
 
-def _told(opening: p.OpenTurn, turn: int, redactor: p.Redactor, salts: Sequence[str]) -> tuple[p.Event, ...]:
-    return tuple(
-        audit.proposed(opening.ref, turn, index, call, redactor, salts[index]) for index, call in enumerate(opening.calls)
-    )
+def _told(opening: p.OpenTurn, context: Context, salts: Sequence[str], turn: int) -> tuple[p.Event, ...]:
+    calls, redactor = enumerate(opening.calls), context.redactor
+    found = tuple(audit.proposed(opening.ref, turn, index, call, redactor, salts[index]) for index, call in calls)
+    return found if context.gap is None else (*context.gap.events(), *found)
 
 
 def _unopened(opening: p.OpenTurn, context: Context, code: str) -> p.Flow[Walked]:

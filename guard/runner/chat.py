@@ -132,6 +132,7 @@ class Chat:
             count=guard.count_tokens,
             sessions=guard.sessions,
             salt=partial(token_hex, 16),
+            gap=guard.gaps.offer(),
         )
 
     def measured(self, *, wired: bool = True) -> p.Flow[Context]:
@@ -212,9 +213,16 @@ class Chat:
     def _walk(self, opening: p.OpenTurn, read: Reply) -> p.Flow[Walked]:
         try:
             context = yield from self.measured()
-            return (yield from guard_turn(opening, context, truncated=read.truncated, most=self.wire.most_calls))
+            walked = yield from guard_turn(opening, context, truncated=read.truncated, most=self.wire.most_calls)
+            return self._noted(walked, context)
         except ConversationError:
             return not_yours(opening, self.guard.redactor)
+
+    def _noted(self, walked: Walked, context: Context) -> Walked:
+        """Count what was refused for lack of a record, and go on owing what was counted before and is not on record yet."""
+        self.guard.gaps.settle(context.gap)
+        self.guard.gaps.note(walked.outcomes, context.policy.tools, context.now)
+        return walked
 
     def _pending(self, outcomes: Sequence[Outcome], asked: tuple[Approval, ...]) -> p.Flow[tuple[Approval, ...]]:
         """The approvals that held calls wait for: those that this walk asked for, and what the store has of the others."""
@@ -232,7 +240,7 @@ class Chat:
         opening = p.OpenTurn(ref=self.ref, digest=digest_of((call,)), calls=(call,), usage=FREE, key=key or "")
         try:
             context = yield from self.measured(wired=False)
-            walked = yield from guard_turn(opening, context)
+            walked = self._noted((yield from guard_turn(opening, context)), context)
         except ConversationError:
             walked = not_yours(opening, self.guard.redactor)
         return walked.outcomes[0]

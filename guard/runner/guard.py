@@ -31,6 +31,7 @@ from guard.runner.drivers import SyncRun
 from guard.runner.drivers_async import AsyncRun
 from guard.runner.erasing import KEEP, Payloads, Sweeper
 from guard.runner.force import InForce
+from guard.runner.gaps import Gaps
 from guard.runner.hands import Hands
 from guard.runner.records import awaits
 from guard.runner.reload import PolicyState, Reloaded, Reloader, Source
@@ -80,7 +81,7 @@ class GuardBase:
         asking = sorted(name for name, probe in (probes or {}).items() if inspect.iscoroutinefunction(probe))
         if asking and not self._awaits:
             raise GuardError(f"{', '.join(asking)}: async probes need AsyncGuard")
-        self.store, self.count_tokens = store, count_tokens
+        self.store, self.count_tokens, self.gaps = store, count_tokens, Gaps()
         self.sessions: Sessions | None = None
         hiding = replace(redactor, tag=partial(keyed, store.secret))
         hands = Hands(store=store, tools=tools, redactor=hiding, patience=patience, probes=probes or {})
