@@ -9,10 +9,11 @@ import os
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
-from guard.core.ports import Redactor
+from guard.core.ports import Redactor, Store
 from guard.errors import GuardError, PolicyError, Problem
+from guard.options import Options, Probes
 from guard.redactors import REDACTOR, Detector, made
 from guard.runner import guard as runner
 from guard.runner.counting import counting
@@ -21,7 +22,7 @@ from guard.runner.patience import Checks, Hides, patient
 from guard.runner.reload import Built
 from guard.runner.report import failure
 from guard.stores import open_store
-from guard.stores.payload_keys import Key, given_key
+from guard.stores.payload_keys import given_key
 from guard.tools import RegisteredTool, registry
 
 if TYPE_CHECKING:
@@ -30,12 +31,11 @@ if TYPE_CHECKING:
     from guard.policy.reading import Reading
     from guard.policy.source import File
 
-Clock: TypeAlias = Callable[[], float]
-Probes: TypeAlias = Mapping[str, Callable[[str], Any]]
 Folder: TypeAlias = str | os.PathLike[str]
 Folders: TypeAlias = Folder | Sequence[Folder]
 """One policy folder, or several as layers, the widest first."""
 DEFAULT_STORE = "sqlite:///guard.db"
+_LONGEST = 60.0  # seconds that the records of look-ups may wait
 _LOOK = 1.0  # seconds between two looks at a policy folder
 
 
@@ -69,23 +69,6 @@ def _wider_cases(loaded: Loaded, reading: Reading) -> Sequence[Problem]:
 VERIFY: tuple[Verify, ...] = (_cases,)
 
 
-class Options(TypedDict, total=False):
-    """What `load` may be told besides; see `Guard.load`."""
-
-    checks: Checks | None
-    probes: Probes | None
-    clock: Clock | None
-    patience: float | None
-    watch: bool | float
-    stale_after: float | None
-    rules: Any
-    signal: Any
-    count_tokens: Callable[[str], int] | str
-    detectors: Sequence[Detector]
-    payload_key: Key | None
-    keep_payloads: float | None
-
-
 class Guard(runner.Guard):
     """The guard for plain callers: `Guard.load("policies/", tools=[…])`."""
 
@@ -107,6 +90,7 @@ class Guard(runner.Guard):
         - `count_tokens`: a function of a text, or the name of a tiktoken encoding (extra `tokens`); else they are estimated.
         - `payload_key`: encrypts raw arguments and results: a file of keys, or `"{NAME}"` of a variable that holds them (extra `crypto`).
         - `keep_payloads`: seconds for which they are kept after a call's end (default: 30 days); None keeps them for ever.
+        - `batch_reads`: seconds that the records of allowed look-ups may wait to be written together: what a crash may lose of them.
         - `rules`: a Casbin adapter that brings further rules; `signal`: a Casbin watcher that says when they changed.
 
         Raises PolicyError with every problem at once, StoreError when the store cannot be opened.
@@ -159,7 +143,7 @@ def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits
     )
     return {
         "policy": built.policy,
-        "store": open_store(store, clock=options.get("clock"), keys=given_key(options.get("payload_key"), os.environ)),
+        "store": _store(store, options),
         "tools": built.tools,
         "redactor": built.redactor,
         "patience": patience,
@@ -167,6 +151,14 @@ def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits
         "origin": kept,
         "count_tokens": counting(options.get("count_tokens")),
     }
+
+
+def _store(url: str, options: Options) -> Store:
+    """The store, with its key. Raises StoreError, GuardError."""
+    within = options.get("batch_reads")
+    if within is not None and not 0 < within <= _LONGEST:
+        raise GuardError(f"batch_reads= takes seconds above 0, up to {_LONGEST:g}: what a crash may lose")
+    return open_store(url, clock=options.get("clock"), keys=given_key(options.get("payload_key"), os.environ), batch=within)
 
 
 def _folders(folder: Folders) -> tuple[str, ...]:

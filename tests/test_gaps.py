@@ -33,7 +33,9 @@ def gone(file: Path) -> Iterator[None]:
 
 
 @BOTH
-def test_what_was_refused_while_the_store_was_down_is_on_record(tmp_path: Path, wire: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_was_refused_while_the_store_was_down_is_on_record(
+    tmp_path: Path, wire: str, caplog: pytest.LogCaptureFixture
+) -> None:
     """Every call gets its result, nothing runs, the log has one line for each way; the next turn's record counts them by kind, once."""
     caplog.set_level(logging.WARNING, "guard")
     desk = start(tmp_path, wire, POLICY, TOOLS, store="sqlite")

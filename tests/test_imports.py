@@ -125,7 +125,18 @@ RULES: dict[str, tuple[str, ...]] = {
     "stores": (*BOUNDARY, "core.erasing", "core.gaps", "errors", "stores"),
     "wires": ("core.values", "core.asking", "core.rules", "core.approval", "core.model", "errors", "wires"),
     "runner": ("core", "errors", "tools", "wires", "runner"),
-    "compose": ("core", "errors", "policy", "stores", "redactors", "tools", "runner", "review"),  # review: the cases of a folder
+    "options": ("redactors", "runner", "stores"),  # the types of what `load` takes
+    "compose": (
+        "core",
+        "errors",
+        "options",
+        "policy",
+        "stores",
+        "redactors",
+        "tools",
+        "runner",
+        "review",
+    ),  # review: the cases of a folder
     "integrations": ("core.values", "core.model", "errors", "runner", "wires", "integrations"),
     # the definitions of an MCP server: compiled tools to show, pins to hold them against, a record of what is refused
     "integrations.mcp": (

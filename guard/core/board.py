@@ -168,6 +168,16 @@ class Board:
             for item, state in zip(self.items, self.states, strict=True)
         )
 
+    @property
+    def light(self) -> bool:
+        """Whether everything in the turn is an allowed look-up, run or about to run: an action's record must be durable before it."""
+        return all(
+            isinstance(last, AuthorizedCall)
+            and not last.valid.tool.acts
+            and (isinstance(state, Allow) or (isinstance(state, Outcome) and state.status in ("done", "failed")))
+            for state, last in zip(self.states, self.last, strict=True)
+        )
+
     def held(self, index: int) -> bool:
         """Whether the call was concluded to wait for a person."""
         state = self.states[index]

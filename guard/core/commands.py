@@ -268,3 +268,4 @@ class Record(Command[tuple[Approval | None, ...] | None]):
     rows: tuple[CallRow, ...]
     events: tuple[Event, ...]
     asks: tuple[AskApproval, ...] = ()
+    light: bool = False  # of allowed look-ups alone: where the host said so, it may be written a moment later

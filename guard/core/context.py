@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from guard.core.budget import Count, Spent, approximate
-from guard.core.gaps import Gap
+from guard.core.gaps import NOTHING, Gap
 from guard.core.model import CallKey, ConversationRef, Session, ToolCall
 from guard.core.ports import CallRow, Policy, Redactor
 from guard.core.rights import Rights, Sessions
@@ -26,7 +26,7 @@ class Context:
     count: Count = approximate  # how many tokens a text has
     spent: tuple[Spent, ...] = ()  # what the results of earlier turns came to, where the policy bounds those of a conversation
     salt: Callable[[], str] = str  # a fresh random text, for the digests of one call
-    gap: Gap | None = None  # what has to be put on record with the turn: calls that were refused while the store was down
+    gap: Gap = NOTHING  # what has to be put on record with the turn: calls that were refused while the store was down
     watch: Callable[[object, object], None] | None = None  # told of each step: what a room was given and gave; decides nothing
     sessions: Sessions | None = None  # who somebody is today, where the host says so
 

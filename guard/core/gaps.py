@@ -23,6 +23,20 @@ class Gap(Protocol):
         """It stands."""
 
 
+class _Nothing:
+    """Nothing was refused."""
+
+    def events(self) -> tuple[Event, ...]:
+        """No record."""
+        return ()
+
+    def written(self) -> None:
+        """Nothing stands."""
+
+
+NOTHING: Gap = _Nothing()
+
+
 def gap(cause: str, refused: Mapping[str, int], since: float, until: float) -> Event:
     """Calls that were refused since their record could not be written, by the kind of their tool. Times are the store's, in seconds since the epoch."""
     return {

@@ -77,8 +77,7 @@ def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False
     try:
         usage = priced(opening.usage, context.policy.limits)
         opened = yield from p.ask(replace(opening, usage=usage, told=partial(_told, opening, context, salts)))
-        if context.gap is not None:
-            context.gap.written()
+        context.gap.written()
     except StoreError as error:
         return (yield from _unopened(opening, context, error.code))
     since = min([opened.turn, *(row.key.turn for row in opened.rows.values())])  # siblings of the first time count as siblings
@@ -156,7 +155,7 @@ def _walk(board: Board) -> p.Flow[Walked]:
 def _told(opening: p.OpenTurn, context: Context, salts: Sequence[str], turn: int) -> tuple[p.Event, ...]:
     calls, redactor = enumerate(opening.calls), context.redactor
     found = tuple(audit.proposed(opening.ref, turn, index, call, redactor, salts[index]) for index, call in calls)
-    return found if context.gap is None else (*context.gap.events(), *found)
+    return (*context.gap.events(), *found)
 
 
 def _unopened(opening: p.OpenTurn, context: Context, code: str) -> p.Flow[Walked]:
@@ -268,7 +267,8 @@ def _record(board: Board) -> p.Flow[None]:
     holds = {index: state for index, state in enumerate(undecided) if isinstance(state, Hold)}
     waiting = {state.approval.id for index, state in holds.items() if board.held(index)}
     asks = tuple(ask for ask in board.asks if ask.proposal.id in waiting)
-    found = (yield from p.ask(p.Record(rows=tuple(rows), events=tuple(events), asks=asks))) if rows or events else None
+    command = p.Record(rows=tuple(rows), events=tuple(events), asks=asks, light=not rows and board.light)
+    found = (yield from p.ask(command)) if rows or events else None
     if not found:
         return
     board.states[:] = undecided  # somebody else was faster with one of the questions: all of them are answered now

@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from guard.core.gaps import Gap, gap
+from guard.core.gaps import NOTHING, Gap, gap
 from guard.core.model import Outcome
 from guard.core.ports import Event
 from guard.core.reasons import Reason
@@ -41,11 +41,11 @@ class Gaps:
         if first:
             LOG.warning("the record of a call could not be written: calls are refused until the store is back")
 
-    def offer(self) -> Offer | None:
-        """What is to be put on record with the next turn; None where that is nothing, as nearly always."""
-        return Offer(self) if self._refused else None
+    def offer(self) -> Gap:
+        """What is to be put on record with the next turn: nothing, nearly always."""
+        return Offer(self) if self._refused else NOTHING
 
-    def settle(self, offered: Gap | None) -> None:
+    def settle(self, offered: Gap) -> None:
         """The turn is over; see `Offer.settle`."""
         if isinstance(offered, Offer):
             offered.settle()

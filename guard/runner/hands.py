@@ -61,7 +61,7 @@ _ANSWERS: dict[type, Callable[[p.Store, Any], Any]] = {
     p.FindTwins: lambda store, command: store.find_twins(command),
     p.TakeQuota: lambda store, command: store.take(command),
     p.AskApproval: lambda store, command: store.ask(command),
-    p.Record: lambda store, command: store.hold(command) if command.asks else store.record(command.rows, command.events),
+    p.Record: lambda store, command: store.hold(command) if command.asks else written_down(store, command),
     p.Lapse: lambda store, command: store.lapse(command),
     Consult: lambda store, command: command.question(store),
 }

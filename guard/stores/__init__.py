@@ -73,12 +73,14 @@ def _known() -> str:
     return ", ".join(f"{name}://" for name in SCHEMES if name != "postgres")
 
 
-def open_store(url: str, *, clock: Clock | None = None, keys: Keyring | None = None, locked: bool = False) -> Store:
+def open_store(
+    url: str, *, clock: Clock | None = None, keys: Keyring | None = None, locked: bool = False, batch: float | None = None
+) -> Store:
     """Open the store that `url` names. Raises StoreError when that cannot be done.
 
     `clock` gives seconds since the epoch; without one, time is this machine's, or the server's where the store has one.
     `keys` encrypt the payloads; see `payload_keys`. Without them a store whose payloads are encrypted is not opened, unless it may stay `locked`: then
-    only its other tables can be read.
+    only its other tables can be read. `batch`: seconds that records of allowed look-ups may wait; see `batching`.
     """
     scheme, mark, rest = url.partition("://")
     opener = SCHEMES.get(scheme) if mark else None
@@ -86,10 +88,12 @@ def open_store(url: str, *, clock: Clock | None = None, keys: Keyring | None = N
         cure = "" if mark else "; write sqlite:///guard.db"
         raise StoreError(f"there is no store of this kind; known: {_known()}{cure}")
     store = opener(rest, clock, keys)
-    if not locked:
-        try:
+    try:
+        if not locked:
             store.check_key()
-        except StoreError:
-            store.close()
-            raise
+        if batch:
+            store.batch(batch)
+    except StoreError:
+        store.close()
+        raise
     return store

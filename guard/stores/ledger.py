@@ -7,10 +7,13 @@ and before `open_store`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from secrets import token_hex
 
 from guard.core.approval import BALLOT, Ballot
 from guard.core.commands import Told
 from guard.core.erasing import Erase, Erased
+from guard.core.gaps import lost
 from guard.core.model import Approval, CallKey, ConversationRef
 from guard.core.ports import (
     AskApproval,
@@ -35,7 +38,8 @@ from guard.core.ports import (
 from guard.errors import ApprovalError, StoreError
 from guard.stores import approvals, budgets, claims, doubts, erasing, turns, vault, votes
 from guard.stores.backend import Backend
-from guard.stores.executors import me
+from guard.stores.batching import Batching, stating
+from guard.stores.executors import gone, me
 from guard.stores.owners import home_of, own, visible
 from guard.stores.plain import plain
 from guard.stores.tables import Home, Place, Plain, Tables, Wanted
@@ -45,14 +49,18 @@ from guard.stores.watermark import older
 class LedgerStore:
     """The `Store` port over any `Backend`. StoreError comes from the tables; methods say what else they raise."""
 
-    __slots__ = ("__weakref__", "_epoch", "_tables", "blocking", "chains", "secret")
+    __slots__ = ("__weakref__", "_epoch", "_sign", "_tables", "blocking", "chains", "secret")
 
     def __init__(self, tables: Backend, *, chains: int = 1) -> None:
-        self._tables = tables
+        self._tables = Batching(tables)
         self.blocking = tables.blocking
         self.chains = chains
         self.secret = tables.secret
-        self._epoch = tables.read(lambda found: found.epoch())
+        self._sign = ""  # under which the store knows that this process batches
+        self._epoch, batching = tables.read(lambda found: (found.epoch(), found.batching()))
+        if any(gone(one.executor) for one in batching):
+            with suppress(StoreError):  # whoever can write says so later
+                tables.write(_lost)
 
     def open(self, ref: ConversationRef) -> None:
         """Create the conversation or check its owner. Raises ConversationError when it is somebody else's."""
@@ -89,6 +97,20 @@ class LedgerStore:
     def record(self, rows: Sequence[CallRow], events: Sequence[Event], handles: Sequence[Vaulted] = ()) -> CallRow | None:
         """Write rows, events and handles, durable when it returns; the row of a taken call as it stands, where the ledger knows better."""
         return self._tables.write(lambda tables: claims.record(tables, rows, events, handles))
+
+    def batch(self, within: float) -> None:
+        """From here on records of allowed look-ups may wait so many seconds: a crash loses at most those. Raises StoreError."""
+        self._sign = me(token_hex(8))
+        if self._sign:
+            self._tables.write(lambda tables: tables.begin_batching(self._sign, within))
+        self._tables.within = within
+
+    def later(self, rows: Sequence[CallRow], events: Sequence[Event], handles: Sequence[Vaulted] = ()) -> bool:
+        """As `record`, for allowed look-ups alone: written within the time that their records state. False where nothing may wait."""
+        if not self._tables.within:
+            return False
+        stated = [stating(event, self._tables.within) for event in events]
+        return self._tables.put(lambda tables: claims.record(tables, rows, stated, handles))
 
     def handles(self, command: LoadHandles) -> Mapping[str, Vaulted]:
         """What stands behind these handles of the conversation."""
@@ -241,7 +263,11 @@ class LedgerStore:
         return self._tables.clock()
 
     def close(self) -> None:
-        """Give back what the store holds open."""
+        """Give back what the store holds open, once everything that waits is written."""
+        if self._sign:
+            self._tables.stop()
+            with suppress(StoreError):
+                self._tables.write(lambda tables: tables.end_batching(self._sign))
         self._tables.close()
 
 
@@ -249,6 +275,13 @@ def _or_raise(answer: Approval | ApprovalError) -> Approval:
     if isinstance(answer, ApprovalError):
         raise answer
     return answer
+
+
+def _lost(tables: Tables) -> None:
+    """Put on record that processes which batched are gone, once each."""
+    for one in tables.batching():
+        if gone(one.executor) and tables.end_batching(one.executor):
+            tables.append(lost(one.executor.partition("@")[0], one.within, one.at))
 
 
 def _ledger(tables: Tables, command: LoadLedger) -> Ledger:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from guard.core.ports import CallRow
+from guard.stores.batch_tables import Batches
 from guard.stores.memory_budgets import MemoryBudgets
 from guard.stores.tables import OPEN, Home, Place, Talk
 
@@ -32,6 +33,17 @@ class MemoryErasing(MemoryBudgets):
     def homes(self, principal: str | None, name: str | None) -> tuple[Home, ...]:
         """The conversations of a person, or of this name."""
         return tuple(sorted(home for home, talk in self._talks.items() if talk.principal == principal or home[1] == name))
+
+    def batching(self) -> tuple[Batches, ...]:
+        """No other process sees this store."""
+        return ()
+
+    def begin_batching(self, executor: str, within: float) -> None:
+        """Nothing outlives the process."""
+
+    def end_batching(self, executor: str) -> bool:  # noqa: ARG002 - as above
+        """Nothing to forget."""
+        return False
 
     def scrub(self) -> None:
         """Nothing of it stands on a disk."""

@@ -95,6 +95,9 @@ LAST_HANDLE = "SELECT at FROM handles WHERE conversation = ? ORDER BY at DESC LI
 FORGET_PAYLOADS = "DELETE FROM payloads WHERE id IN (SELECT payload FROM handles WHERE conversation = ? AND at < ?)"
 FORGET_HANDLES = "DELETE FROM handles WHERE conversation = ? AND at < ?"
 
+BATCHING = "SELECT executor, seconds, at FROM batching ORDER BY at, executor"
+BEGIN_BATCHING = "INSERT INTO batching (executor, seconds, at) VALUES (?, ?, ?)"
+END_BATCHING = "DELETE FROM batching WHERE executor = ?"
 AGED = (
     "SELECT t.tenant, t.conversation, c.turn, c.position FROM calls c JOIN conversations t ON t.id = c.conversation WHERE c.erased IS NULL"
     " AND c.at <= ? AND COALESCE(c.ended, c.at) <= ? AND c.status NOT IN ('held', 'started', 'unknown') ORDER BY c.at LIMIT ?"

@@ -1,4 +1,4 @@
-"""The part of the SQL tables that erases raw values. Holds no rule. Comes after `sql_budgets` and before `sql_tables`."""
+"""The part of the SQL tables that erases raw values, and knows which processes batch. Holds no rule. Comes after `sql_budgets` and before `sql_tables`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from guard.core.ports import CallRow
 from guard.stores import sql
+from guard.stores.batch_tables import Batches
 from guard.stores.rows import name_of
 from guard.stores.sql_budgets import SqlBudgets
 from guard.stores.tables import Home, Place
@@ -29,6 +30,18 @@ class SqlErasing(SqlBudgets):
         """The conversations of a person, or of this name."""
         found: list[Any] = self.all(sql.HOMES, (principal, name))
         return tuple((tenant, conversation) for tenant, conversation in found)
+
+    def batching(self) -> tuple[Batches, ...]:
+        """The processes that batch."""
+        return tuple(Batches(str(name), float(within), float(at)) for name, within, at in self.all(sql.BATCHING, ()))
+
+    def begin_batching(self, executor: str, within: float) -> None:
+        """Remember a process."""
+        self.run(sql.BEGIN_BATCHING, executor, within, self.now)
+
+    def end_batching(self, executor: str) -> bool:
+        """Forget it."""
+        return self.changed(sql.END_BATCHING, executor) > 0
 
     def scrub(self) -> None:
         """Left to the database."""
