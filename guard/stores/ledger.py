@@ -36,7 +36,7 @@ from guard.core.ports import (
     Vaulted,
 )
 from guard.errors import ApprovalError, StoreError
-from guard.stores import approvals, budgets, claims, doubts, erasing, turns, vault, votes
+from guard.stores import approvals, budgets, claims, doubts, erasing, lookups, turns, vault, votes
 from guard.stores.backend import Backend
 from guard.stores.batching import Batching, stating
 from guard.stores.executors import gone, me
@@ -77,11 +77,11 @@ class LedgerStore:
 
     def load_ledger(self, command: LoadLedger) -> Ledger:
         """Calls of the tools asked for from earlier turns that are done, started, unknown or held; the caller filters by status."""
-        return self._tables.read(lambda tables: _ledger(tables, command))
+        return self._tables.read(lambda tables: lookups.ledger(tables, command))
 
     def find_twins(self, command: FindTwins) -> Mapping[str, CallRow]:
         """For each mark the newest call of the conversation that is held, started, unknown or done."""
-        return self._tables.read(lambda tables: _twins(tables, command))
+        return self._tables.read(lambda tables: lookups.twins(tables, command))
 
     def take(self, command: TakeQuota) -> tuple[Charge | Shadowed | None, ...]:
         """Reserve quota call by call; None, the first exceeded charge, or what shadow limits would have refused."""
@@ -177,7 +177,7 @@ class LedgerStore:
 
     def turn_of(self, ref: ConversationRef, digest: str) -> int | None:
         """The newest turn of this branch with these calls, turns with a key left out; None where there is none."""
-        return self._tables.read(lambda tables: _turn_of(tables, ref, digest))
+        return self._tables.read(lambda tables: lookups.turn_of(tables, ref, digest))
 
     def approvals(
         self, *, tenant: str | None = None, status: str | None = None, conversation: str | None = None
@@ -282,23 +282,3 @@ def _lost(tables: Tables) -> None:
     for one in tables.batching():
         if gone(one.executor) and tables.end_batching(one.executor):
             tables.append(lost(one.executor.partition("@")[0], one.within, one.at))
-
-
-def _ledger(tables: Tables, command: LoadLedger) -> Ledger:
-    if not visible(tables, command.ref):
-        return Ledger()
-    home = home_of(command.ref)
-    calls = tables.ledger(home, command.tools, command.before, claims.LEDGER) if command.tools else ()
-    return Ledger(calls=calls, words=tables.words(home) if command.words else ())
-
-
-def _twins(tables: Tables, command: FindTwins) -> dict[str, CallRow]:
-    if not visible(tables, command.ref):
-        return {}
-    found = ((mark, tables.alike(home_of(command.ref), mark, claims.LEDGER)) for mark in command.marks)
-    return {mark: row for mark, row in found if row is not None}
-
-
-def _turn_of(tables: Tables, ref: ConversationRef, digest: str) -> int | None:
-    mark = tables.newest(home_of(ref), ref.branch, digest) if visible(tables, ref) else None
-    return None if mark is None else mark.turn
