@@ -138,3 +138,10 @@ def test_a_few_kinds_and_where_they_stand(tmp_path: Path, key: Any) -> None:
     assert not found_in(outlets, values)
     assert bool(found_in({"file": kept}, values)) == (key is None)
     assert KEY.encode() not in kept
+
+
+def test_a_secret_that_its_line_cuts_off() -> None:
+    """A quoted value without its end, as a traceback shows it, is a secret all the same; a sentence that begins so is none."""
+    assert "x4yz9-abcdef" not in REDACTOR.detect(None, 'Error: "access_token1": "x4yz9-abcdef\n\nat line 3')[0]
+    told = 'the password: "is told to you by mail\nand then'
+    assert REDACTOR.detect(None, told)[0] == told

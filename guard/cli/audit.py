@@ -17,6 +17,8 @@ EXAMPLES = """examples:
   guard audit --kind call.decided --limit 20     the newest 20 decisions
   guard audit --shadow                           decisions in which a shadow rule would have refused
   guard audit --verify                           the check alone
+  guard audit hash kim@example.com               the tag that stands in records for a value of a person
+  guard audit erase --help                       raw values of a conversation, a call or a person go; records stay
   guard audit --json > audit.jsonl               one line of JSON for each record; the check's answer goes to stderr
 
 The check always covers the whole chain, whatever the table shows. It cannot notice that the newest records were cut off."""
