@@ -9,17 +9,20 @@ import os
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
-from guard.core.ports import Redactor
+from guard.core.ports import Redactor, Store
 from guard.errors import GuardError, PolicyError, Problem
+from guard.options import Folders, Options, Probes
 from guard.redactors import REDACTOR, Detector, made
 from guard.runner import guard as runner
 from guard.runner.counting import counting
+from guard.runner.erasing import KEEP
 from guard.runner.patience import Checks, Hides, patient
 from guard.runner.reload import Built
 from guard.runner.report import failure
 from guard.stores import open_store
+from guard.stores.payload_keys import given_key
 from guard.tools import RegisteredTool, registry
 
 if TYPE_CHECKING:
@@ -27,14 +30,9 @@ if TYPE_CHECKING:
     from guard.policy.database import Database
     from guard.policy.reading import Reading
     from guard.policy.source import File
-    from guard.proof.keeper import Checkpoints
 
-Clock: TypeAlias = Callable[[], float]
-Probes: TypeAlias = Mapping[str, Callable[[str], Any]]
-Folder: TypeAlias = str | os.PathLike[str]
-Folders: TypeAlias = Folder | Sequence[Folder]
-"""One policy folder, or several as layers, the widest first."""
 DEFAULT_STORE = "sqlite:///guard.db"
+_LONGEST = 60.0  # seconds that the records of look-ups may wait
 _LOOK = 1.0  # seconds between two looks at a policy folder
 
 
@@ -68,22 +66,6 @@ def _wider_cases(loaded: Loaded, reading: Reading) -> Sequence[Problem]:
 VERIFY: tuple[Verify, ...] = (_cases,)
 
 
-class Options(TypedDict, total=False):
-    """What `load` may be told besides; see `Guard.load`."""
-
-    checks: Checks | None
-    probes: Probes | None
-    clock: Clock | None
-    patience: float | None
-    watch: bool | float
-    stale_after: float | None
-    rules: Any
-    signal: Any
-    count_tokens: Callable[[str], int] | str
-    detectors: Sequence[Detector]
-    checkpoints: Checkpoints | None
-
-
 class Guard(runner.Guard):
     """The guard for plain callers: `Guard.load("policies/", tools=[…])`."""
 
@@ -104,6 +86,9 @@ class Guard(runner.Guard):
         - `stale_after`: seconds after which a policy that was not found to be the right one any more refuses every call.
         - `count_tokens`: a function of a text, or the name of a tiktoken encoding (extra `tokens`); else they are estimated.
         - `checkpoints`: a `guard.proof.keeper.Checkpoints`: signed checkpoints over the audit, kept outside of the store.
+        - `payload_key`: encrypts raw arguments and results: a file of keys, or `"{NAME}"` of a variable that holds them (extra `crypto`).
+        - `keep_payloads`: seconds for which they are kept after a call's end (default: 30 days); None keeps them for ever.
+        - `batch_reads`: seconds that the records of allowed look-ups may wait to be written together: what a crash may lose of them.
         - `rules`: a Casbin adapter that brings further rules; `signal`: a Casbin watcher that says when they changed.
 
         Raises PolicyError with every problem at once, StoreError when the store cannot be opened.
@@ -127,11 +112,10 @@ class AsyncGuard(runner.AsyncGuard):
 
 def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits: bool) -> dict[str, Any]:
     """What the guard is made of."""
-    unknown = sorted(options.keys() - Options.__annotations__.keys())
-    if unknown:
+    if unknown := sorted(options.keys() - Options.__annotations__.keys()):
         raise TypeError(f"load() got an unexpected keyword argument {unknown[0]!r}")
     patience, probes = options.get("patience"), options.get("probes") or {}
-    origin, every, checkpoints = options.get("rules"), _every(options), options.get("checkpoints")
+    origin, _ = options.get("rules"), _every(options)  # what cannot be meant is said before anything is opened
     plan = Plan(
         folders=_folders(folder),
         tools=registry(tools),
@@ -146,16 +130,7 @@ def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits
     built = plan.build(reading)
     for problem in built.warnings:
         warnings.warn(str(problem), PolicyWarning, stacklevel=3)
-    opened = open_store(store, clock=options.get("clock"))
-    kept = runner.Origin(
-        source=plan,
-        mark=reading.mark,
-        parts=built.parts,
-        every=every,
-        stale_after=options.get("stale_after"),
-        signal=options.get("signal"),
-        witness=checkpoints.keep(opened) if checkpoints else None,
-    )
+    opened = _store(store, options)
     return {
         "policy": built.policy,
         "store": opened,
@@ -163,9 +138,32 @@ def _loaded(folder: Folders, tools: Any, store: str, options: Options, *, awaits
         "redactor": built.redactor,
         "patience": patience,
         "probes": probes,
-        "origin": kept,
+        "origin": _origin(plan, reading.mark, built, opened, options),
         "count_tokens": counting(options.get("count_tokens")),
     }
+
+
+def _origin(plan: Plan, mark: str, built: Built, opened: Store, options: Options) -> runner.Origin:
+    """Where the policy came from and how it is kept up to date."""
+    witness = options.get("checkpoints")
+    return runner.Origin(
+        source=plan,
+        mark=mark,
+        parts=built.parts,
+        every=_every(options),
+        stale_after=options.get("stale_after"),
+        signal=options.get("signal"),
+        witness=witness.keep(opened) if witness else None,
+        keep_payloads=options.get("keep_payloads", KEEP),
+    )
+
+
+def _store(url: str, options: Options) -> Store:
+    """The store, with its key. Raises StoreError, GuardError."""
+    within = options.get("batch_reads")
+    if within is not None and not 0 < within <= _LONGEST:
+        raise GuardError(f"batch_reads= takes seconds above 0, up to {_LONGEST:g}: what a crash may lose")
+    return open_store(url, clock=options.get("clock"), keys=given_key(options.get("payload_key"), os.environ), batch=within)
 
 
 def _folders(folder: Folders) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ class StoreError(GuardError):
     """The store cannot be reached, or refused to read or write. Nothing may run on the strength of a failed write.
 
     `code` says why: `disk_full`, `locked`, `read_only`, `damaged`, `moved`, `closed`, `io_error`, `connection_lost`, `deadlock`, `timeout`,
-    `version`, `restored`, or `unavailable` for everything else.
+    `version`, `restored`, `payload_key` (missing or wrong), or `unavailable` for everything else.
     """
 
     def __init__(self, message: str = "the store failed", *, code: str = "unavailable") -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from guard.cli import audit_checkpoint, audit_verify
+from guard.cli import audit_checkpoint, audit_verify, erasing, hashing, keys
 from guard.cli.places import DEFAULT_STORE, existing_store
 from guard.cli.records import Entry, entries, json_line, table_lines, verdict_line
 from guard.cli.show import json_text
@@ -17,13 +17,23 @@ EXAMPLES = """examples:
   guard audit --kind call.decided --limit 20     the newest 20 decisions
   guard audit --shadow                           decisions in which a shadow rule would have refused
   guard audit --verify                           the check alone
+  guard audit hash kim@example.com               the tag that stands in records for a value of a person
+  guard audit erase --help                       raw values of a conversation, a call or a person go; records stay
   guard audit --json > audit.jsonl               one line of JSON for each record; the check's answer goes to stderr
 
 The check always covers the whole chain, whatever the table shows. It cannot notice that the newest records
 were cut off, or that the chain was written anew: for that see guard audit verify --help and guard audit checkpoint --help."""
 
 
-VERBS = (audit_verify.add_verify, audit_verify.add_verifier, audit_checkpoint.add_key, audit_checkpoint.add_checkpoint)
+VERBS = (
+    audit_verify.add_verify,
+    audit_verify.add_verifier,
+    audit_checkpoint.add_key,
+    audit_checkpoint.add_checkpoint,
+    hashing.add,
+    erasing.add,
+    keys.add,
+)
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -57,7 +67,7 @@ def _count(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 1 when the chain does not hold."""
-    with existing_store(arguments.store) as store:
+    with existing_store(arguments.store, locked=True) as store:
         found, verified = entries(store)
     if arguments.verify:
         print(_verdict_json(verified) if arguments.json else verdict_line(verified))

@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from guard.cli.keys import keys_of
 from guard.cli.places import existing_store, person, policy_folder
 from guard.core.grants import Grant
 from guard.core.model import Approval, Session
@@ -81,7 +82,7 @@ class Desk:
 def desk(arguments: argparse.Namespace) -> Iterator[Desk]:
     """The desk of the operating-system user. Raises UsageError, PolicyError, and UnknownPersonError for whoever is nobody."""
     policy = policy_folder(arguments.policy, arguments.layer).policy
-    with existing_store(arguments.store) as store:
+    with existing_store(arguments.store, keys_of(arguments)) as store:
         me = person(policy, arguments.policy)
         guard = Guard(policy=policy, store=store, tools={}, redactor=redactor(policy.redaction))
         yield Desk(guard.approvals, guard.unknown, me, guard.grants, store.now)

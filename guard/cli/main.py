@@ -28,6 +28,7 @@ from pathlib import Path
 
 from guard.cli import approvals, audit, check, demo, diff, explain, grants, init, mcp, serve, test
 from guard.cli.collecting import seldom
+from guard.cli.keys import everywhere
 from guard.cli.places import UsageError
 from guard.cli.show import lines
 from guard.errors import GuardError
@@ -68,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     for command in COMMANDS:
         command.add(commands)
+    everywhere(top)
     return top
 
 

@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from guard.cli.keys import keys_of
 from guard.cli.places import UsageError
 from guard.cli.show import spell
 from guard.compose import AsyncGuard, PolicyWarning
@@ -35,6 +36,7 @@ from guard.policy.pins import Pin, read_pins
 from guard.policy.problems import Problems, squash
 from guard.policy.source import File
 from guard.redactors import redactor
+from guard.stores.payload_keys import Keyring
 from guard.tools import RegisteredTool
 
 _WITHHELD = "[withheld: the policy does not load]"
@@ -90,7 +92,7 @@ def desk_of(arguments: argparse.Namespace, ceilings: Ceilings) -> Desk:
     store = arguments.store or f"sqlite:///{folder.parent / 'guard.db'}"
     return Desk(
         server=arguments.server,
-        make=lambda tools: make_guard(str(folder), store, arguments.server, tools),
+        make=lambda tools: make_guard(str(folder), store, arguments.server, tools, keys_of(arguments)),
         pins=lambda: server_pins(folder, arguments.server),
         hide=Hiding(folder),
         say=say,
@@ -117,12 +119,12 @@ class Hiding:
         return self._redactor.detect(key, text)
 
 
-def make_guard(folder: str, store: str, server: str, tools: Sequence[RegisteredTool]) -> AsyncGuard:
+def make_guard(folder: str, store: str, server: str, tools: Sequence[RegisteredTool], keys: Keyring | None = None) -> AsyncGuard:
     """The guard for a server's tools. A tool of the policy that the server does not offer stands there and cannot be called."""
     every = [*tools, *absent(folder, server, tools)]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PolicyWarning)
-        guard = AsyncGuard.load(folder, tools=every, store=store, watch=True)
+        guard = AsyncGuard.load(folder, tools=every, store=store, watch=True, payload_key=keys)
     for warning in caught:
         say(str(warning.message))
     return guard

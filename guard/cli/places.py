@@ -21,6 +21,7 @@ from guard.core.ports import Policy, Store
 from guard.errors import GuardError, StoreError
 from guard.policy import Loaded, load_policy
 from guard.stores import open_store, schema
+from guard.stores.payload_keys import CODE, Keyring
 
 DEFAULT_POLICY = "policies/"
 RESTORED = "a backup was put back into this store, so no action starts; say so first: guard serve restored --reason TEXT"
@@ -67,17 +68,18 @@ def existing_folder(folder: str) -> None:
 
 
 @contextmanager
-def existing_store(url: str) -> Iterator[Store]:
-    """Open a store that is there already. Raises UsageError when it is not."""
+def existing_store(url: str, keys: Keyring | None = None, *, locked: bool = False) -> Iterator[Store]:
+    """Open a store that is there already. `locked`: its payloads are not needed. Raises UsageError when it is not there."""
     scheme, _, rest = url.partition("://")
     if scheme == "memory":
         raise UsageError("memory:// keeps nothing between programs (name a file with --store sqlite:///guard.db)")
     if scheme == "sqlite":
         _check_file(Path(rest.removeprefix("/")))
     try:
-        store = open_store(url)
+        store = open_store(url, keys=keys, locked=locked)
     except StoreError as error:
-        raise UsageError(f"{spell(_without_password(url))}: {error}") from error
+        cure = " (name the file with --payload-key-file)" if error.code == CODE and keys is None else ""
+        raise UsageError(f"{spell(_without_password(url))}: {error}{cure}") from error
     with closing(store):
         if store.older:
             print(f"guard: {RESTORED}", file=sys.stderr)

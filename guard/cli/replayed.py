@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 
+from guard.cli.keys import key_from_environment
 from guard.cli.places import UsageError, existing_store
 from guard.cli.records import Entry, entries
 from guard.cli.show import json_text, spell
@@ -27,7 +28,7 @@ KIND = "call.decided"
 def replay(log: str, old: Loaded, new: Loaded, *, json: bool) -> int:
     """Exit code 1 when some recorded decision would be wider."""
     if "://" in log:
-        with existing_store(log) as store:
+        with existing_store(log, key_from_environment()) as store:
             found = again(_stored(store), old, new, store.load_ledger)
         broken = 0
     else:

@@ -11,6 +11,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 
+from guard.cli.keys import keys_of
 from guard.cli.places import DEFAULT_STORE, UsageError, existing_store, system_user
 from guard.cli.show import json_text
 from guard.core.values import keyed
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.yes and not _confirmed():
         print("guard: nothing was changed", file=sys.stderr)
         return 1
-    with existing_store(arguments.store) as store:
+    with existing_store(arguments.store, keys_of(arguments)) as store:
         redactor = replace(REDACTOR, tag=partial(keyed, store.secret))
         count = restored(store, redactor, arguments.reason, system_user())
     told = f"{count} call{'' if count == 1 else 's'} in doubt by that; see guard approvals unknown"

@@ -14,6 +14,7 @@ import time
 import warnings
 from typing import TYPE_CHECKING
 
+from guard.cli.keys import keys_of
 from guard.cli.places import DEFAULT_STORE, RESTORED, UsageError, add_layers, existing_folder, policy_folder
 from guard.cli.show import spell
 from guard.compose import AsyncGuard
@@ -78,7 +79,9 @@ async def _serve(arguments: argparse.Namespace) -> None:
     ]
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        guard = AsyncGuard.load([arguments.policy, *arguments.layer], tools=remote.tools(names), store=arguments.store)
+        guard = AsyncGuard.load(
+            [arguments.policy, *arguments.layer], tools=remote.tools(names), store=arguments.store, payload_key=keys_of(arguments)
+        )
     for one in said:
         print(f"guard: {spell(str(one.message))}", file=sys.stderr)
     with guard:

@@ -16,6 +16,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from guard.cli.keys import keys_of
 from guard.cli.places import DEFAULT_POLICY, DEFAULT_STORE, RESTORED, UsageError, add_layers
 from guard.cli.show import json_text, spell
 from guard.compose import AsyncGuard, Guard
@@ -150,7 +151,10 @@ def guard_of(arguments: argparse.Namespace) -> GuardBase:
         tools = named(arguments.tools, "--tools")
         kind = AsyncGuard if _awaits(tools) else Guard
         return kind.load(
-            [arguments.policy or DEFAULT_POLICY, *arguments.layer], tools=tools, store=arguments.store or DEFAULT_STORE
+            [arguments.policy or DEFAULT_POLICY, *arguments.layer],
+            tools=tools,
+            store=arguments.store or DEFAULT_STORE,
+            payload_key=keys_of(arguments),
         )
     if arguments.policy or arguments.layer or arguments.store:
         raise UsageError("--guard brings its own policy and store; leave out --policy and --store")

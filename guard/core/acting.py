@@ -185,6 +185,7 @@ class Finish(Command[CallRow | None]):
     events: tuple[Event, ...]
     later: bool = False  # the store is down: written when it is back, and nobody waits
     handles: tuple[Vaulted, ...] = ()  # what went back as handles, for the conversation's vault
+    light: bool = False  # as in Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from guard.core.commands import ERASED
 from guard.core.model import Approval, CallKey, Content, Outcome, Refusal, Status, ToolCall, ValidCall
 from guard.core.ports import CallRow, Redactor
 from guard.core.reasons import NOT_READABLE, RETRY, SAFE_AGAIN, SENTENCE, Reason
@@ -158,9 +159,29 @@ def _outcome(
     )
 
 
+def erased(row: CallRow) -> CallRow:
+    """The row of a call that is over, without anybody's data: that it was made and how it ended is all that is left of it.
+
+    What tells it from other calls stays, so that nothing runs twice; a ground finds no value in it.
+    """
+    name = row.call.tool if row.status in ("done", "failed") else ""  # a refused call's tool is whatever the model wrote
+    bare = replace(row, call=ToolCall("", name), arguments=None, value=None, owned=frozenset(), salt=ERASED)
+    before = row.outcome
+    if before is None:
+        return bare
+    note, extra = "What was sent and what came back has been erased.", {"erased": True}
+    done = encode({"ok": True, "note": f"Done. {note}", **extra})
+    content = done if before.status == "done" else error_text(_why(before), note, retry=False, extra=extra)
+    return replace(bare, outcome=replace(before, call_id="", tool=name, arguments=None, content=content, view="-"))
+
+
+def _why(outcome: Outcome) -> Reason:
+    return outcome.reason or Reason.TOOL_FAILED
+
+
 def not_now(outcome: Outcome) -> Outcome:
     """A recorded outcome whose content was made by other rules than hold for whoever looks now: that it ended, and how, is all that is said."""
     note = "The result was shown by other rules than hold now, and is not shown again."
     if outcome.status == "done":
         return replace(outcome, content=encode({"ok": True, "note": f"Done. {note}"}), view="-")
-    return replace(outcome, content=error_text(outcome.reason or Reason.TOOL_FAILED, note, retry=False), view="-")
+    return replace(outcome, content=error_text(_why(outcome), note, retry=False), view="-")

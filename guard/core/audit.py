@@ -7,10 +7,10 @@ some for every call; the store adds version, id, time and chain. Used by the pip
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import lru_cache
 
-from guard.core.hiding import shown_text
+from guard.core.commitments import More, mark, of_arguments
+from guard.core.hiding import shown_text, shown_value
 from guard.core.model import (
     Allow,
     Approval,
@@ -19,21 +19,19 @@ from guard.core.model import (
     CallKey,
     ConversationRef,
     Decision,
-    Outcome,
     ParsedCall,
     Refusal,
     Session,
     ToolCall,
     ValidCall,
 )
-from guard.core.ports import CallRow, Event, Executed, Redactor
+from guard.core.ports import Event, Redactor
 from guard.core.rules import Tool
-from guard.core.values import Json, canonical, digest, encode, quote, read_json
+from guard.core.tags import of_arguments as of_call
+from guard.core.values import Json, canonical, encode, quote
 
-_AGENT, _POLICY, _SERVICE = '{"type":"agent"}', '{"type":"policy"}', '{"type":"service"}'
-_COPIED = 4096  # characters of a result of which a record keeps a copy
-_LONGEST = 200  # characters of a call id, tool name or argument name that a record keeps
-_ENDS = {"done": "ok", "unknown": "unknown"}
+_AGENT, _POLICY, SERVICE = '{"type":"agent"}', '{"type":"policy"}', '{"type":"service"}'
+LONGEST = 200  # characters of a call id, tool name or argument name that a record keeps
 
 
 @lru_cache(maxsize=1024)
@@ -51,17 +49,18 @@ def _tool(name: str, definition: str, kind: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _labels(origins: tuple[tuple[str, str], ...], redactor: Redactor) -> str:
-    return shown_text({name[:_LONGEST]: origin for name, origin in origins}, redactor, set())
+    return shown_text({name[:LONGEST]: origin for name, origin in origins}, redactor, set())
 
 
 @lru_cache(maxsize=4096)
-def _name(text: str, redactor: Redactor) -> str:
+def name_of(text: str, redactor: Redactor) -> str:
     """A name that the model chose, safe to store: hidden where it must be, and no longer than a name is."""
-    return quote(redactor.detect(None, text[:_LONGEST])[0])
+    return quote(redactor.detect(None, text[:LONGEST])[0])
 
 
 @lru_cache(maxsize=4096)
-def _names(names: tuple[str, ...]) -> str:
+def names_of(names: tuple[str, ...]) -> str:
+    """Names as a list of JSON."""
     return encode(list(names))
 
 
@@ -77,7 +76,8 @@ def _near(ref: ConversationRef) -> str:
     return text
 
 
-def _head(kind: str, key: CallKey, call_id: str, actor: str, tool: str) -> str:
+def head_of(kind: str, key: CallKey, call_id: str, actor: str, tool: str) -> str:
+    """What every record about a call begins with."""
     return _placed(kind, (key.ref, key.turn, key.position), call_id, actor, tool)
 
 
@@ -86,19 +86,20 @@ def _placed(kind: str, place: tuple[ConversationRef, int, int], call_id: str, ac
     return f'"kind":"{kind}",{_near(ref)},"turn":{turn},"position":{position},"actor":{actor},"call_id":{call_id},"tool":{tool}'
 
 
-def _called(call: ToolCall, redactor: Redactor) -> str:
-    return f'{{"name":{_name(call.tool, redactor)}}}'
+def called(call: ToolCall, redactor: Redactor) -> str:
+    """The tool by the name that the model wrote."""
+    return f'{{"name":{name_of(call.tool, redactor)}}}'
 
 
 def _of(tool: Tool) -> str:
     return _tool(tool.name, tool.definition, tool.kind)
 
 
-def proposed(ref: ConversationRef, turn: int, position: int, call: ToolCall, redactor: Redactor) -> Event:
+def proposed(ref: ConversationRef, turn: int, position: int, call: ToolCall, redactor: Redactor, salt: str = "") -> Event:
     """A call as the model wrote it: size and digest only, since nothing is known about the text yet."""
     raw = call.arguments if isinstance(call.arguments, str) else "" if call.arguments is None else _raw(call.arguments)
-    head = _placed("call.proposed", (ref, turn, position), _name(call.id, redactor), _AGENT, _called(call, redactor))
-    return f'{head},"args":{{"size":{len(raw)},"digest":"{redactor.tag(raw)}"}}'
+    head = _placed("call.proposed", (ref, turn, position), name_of(call.id, redactor), _AGENT, called(call, redactor))
+    return f'{head},"args":{{"size":{len(raw)},"digest":"{mark(raw, redactor, salt)}"}}'
 
 
 def _raw(arguments: Json) -> str:
@@ -116,13 +117,14 @@ def decided(
     policy: str,
     redactor: Redactor,
     session: Session | None = None,
-    shadowed: tuple[str, ...] = (),
+    more: More | None = None,
 ) -> Event:
     """What the rooms decided, by which rules, about which final arguments, for whom. `last` is the furthest proof that the call reached.
 
     The roles of the session stand in the record, since the decision rests on them; its attributes do not: they may be personal.
-    `shadowed` are shadow rules that would have refused it, besides those that its proof names.
     """
+    more = more or More()
+    shadowed = more.shadowed
     tool = (
         last.valid.tool
         if isinstance(last, AuthorizedCall)
@@ -130,20 +132,22 @@ def decided(
         if isinstance(last, ParsedCall | BoundCall | ValidCall)
         else None
     )
-    head = _head("call.decided", key, _name(call.id, redactor), _POLICY, _of(tool) if tool else _called(call, redactor))
+    head = head_of("call.decided", key, name_of(call.id, redactor), _POLICY, _of(tool) if tool else called(call, redactor))
     approval = ""
     if isinstance(decision, Refusal):
         note = f',"note":{quote(decision.note)}' if decision.note else ""
-        verdict = f'"verdict":"refuse","code":"{decision.reason}","rules":{_names(decision.rules)}{note}'
+        verdict = f'"verdict":"refuse","code":"{decision.reason}","rules":{names_of(decision.rules)}{note}'
     else:
         shadowed = decision.call.shadowed + shadowed
-        verdict = f'"verdict":"{"allow" if isinstance(decision, Allow) else "hold"}","rules":{_names(decision.call.rules)}'
+        verdict = f'"verdict":"{"allow" if isinstance(decision, Allow) else "hold"}","rules":{names_of(decision.call.rules)}'
         approval = f',"approval":"{decision.approval.id}"' if decision.approval is not None else ""
         approval += _under(decision) if isinstance(decision, Allow) else ""
     if shadowed:
-        verdict += f',"shadow":{_names(shadowed)}'
+        verdict += f',"shadow":{names_of(shadowed)}'
     who = f',"session":{_held(session)}' if session is not None else ""
-    return f'{head}{_final(last, redactor)}{approval}{who},"decision":{{"policy":"{policy}",{verdict}}}'
+    return (
+        f'{head}{_final(last, redactor, key.ref.tenant, more.salt)}{approval}{who},"decision":{{"policy":"{policy}",{verdict}}}'
+    )
 
 
 def _under(allow: Allow) -> str:
@@ -152,16 +156,16 @@ def _under(allow: Allow) -> str:
 
 def named(text: str, redactor: Redactor) -> str:
     """A name that the model chose, as a record may hold it."""
-    return redactor.detect(None, text[:_LONGEST])[0]
+    return redactor.detect(None, text[:LONGEST])[0]
 
 
 def _held(session: Session) -> str:
     """The roles of a session, and of the one that it is within."""
     outer = f',"within":{_held(session.within)}' if session.within is not None else ""
-    return f'{{"roles":{_names(session.roles)}{outer}}}'
+    return f'{{"roles":{names_of(session.roles)}{outer}}}'
 
 
-def _final(last: object, redactor: Redactor) -> str:
+def _final(last: object, redactor: Redactor, tenant: str, salt: str) -> str:
     """Final arguments, their origins and what was spoofed, as far as the call got."""
     origins: Mapping[str, str]
     if isinstance(last, AuthorizedCall):
@@ -169,25 +173,26 @@ def _final(last: object, redactor: Redactor) -> str:
     elif isinstance(last, ValidCall):
         valid, origins = last, last.origins
     else:
-        return _read(last, redactor) if isinstance(last, ParsedCall | BoundCall) else ""
-    spoof = f',"spoof":{_names(valid.spoofed)}' if valid.spoofed else ""
-    shown = shown_text(valid.arguments, redactor, set())
+        return _read(last, redactor, salt) if isinstance(last, ParsedCall | BoundCall) else ""
+    spoof = f',"spoof":{names_of(valid.spoofed)}' if valid.spoofed else ""
+    shown, hidden = shown_value(valid.arguments, redactor, set())
+    tags = of_call(redactor, tenant, (valid.arguments, hidden), [one.field for one in valid.tool.bindings])
     labels = _labels(tuple(origins.items()), redactor)
-    return f',"args":{{"size":{len(valid.canonical)},"digest":"{valid.digest}","shown":{shown},"labels":{labels}}}{spoof}'
+    return f',"args":{{"size":{len(valid.canonical)},"digest":"{of_arguments(valid, salt)}","shown":{shown}{tags},"labels":{labels}}}{spoof}'
 
 
-def _read(call: ParsedCall | BoundCall, redactor: Redactor) -> str:
+def _read(call: ParsedCall | BoundCall, redactor: Redactor, salt: str) -> str:
     """The arguments of a call that was refused before they were final: as far as they were read, or bound."""
     text = canonical(call.arguments)
-    spoof = f',"spoof":{_names(call.spoofed)}' if isinstance(call, BoundCall) and call.spoofed else ""
+    spoof = f',"spoof":{names_of(call.spoofed)}' if isinstance(call, BoundCall) and call.spoofed else ""
     shown = shown_text(call.arguments, redactor, set())
-    return f',"args":{{"size":{len(text)},"digest":"{redactor.tag(text)}","shown":{shown}}}{spoof}'
+    return f',"args":{{"size":{len(text)},"digest":"{mark(text, redactor, salt)}","shown":{shown}}}{spoof}'
 
 
 def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redactor) -> Event:
     """A person is asked."""
     tool = _tool(approval.tool, approval.definition, approval.kind)
-    head = _head("approval.requested", key, _name(call.id, redactor), _POLICY, tool)
+    head = head_of("approval.requested", key, name_of(call.id, redactor), _POLICY, tool)
     state = encode(
         {
             "status": "pending",
@@ -217,90 +222,13 @@ def unfit(approval: Approval, policy: str, why: str, after: Approval) -> Event:
     )
 
 
-def began(key: CallKey, allow: Allow, policy: str, redactor: Redactor, attempt: int = 1) -> Event:
+def began(key: CallKey, allow: Allow, policy: str, redactor: Redactor, attempt: int = 1, salt: str = "") -> Event:
     """The call was taken and is about to run: durable before the act."""
     valid = allow.call.valid
-    head = _head("call.begin", key, _name(valid.call.id, redactor), _POLICY, _of(valid.tool))
+    head = head_of("call.begin", key, name_of(valid.call.id, redactor), _POLICY, _of(valid.tool))
     spent = f',"approval":"{allow.approval.id}"' if allow.approval else _under(allow)
     execution = f'"exec":{{"class":"{valid.tool.effect}","attempt":{attempt}}}'
-    return f'{head}{spent},"args":{{"digest":"{valid.digest}"}},"decision":{{"policy":"{policy}"}},{execution}'
-
-
-def reference(key: CallKey) -> str:
-    """What the model is told about a failure in place of its text, so that a person finds the record: eight hexadecimal digits."""
-    return digest("guard-reference", key.ref.conversation, str(key.turn), str(key.position), key.key)[:8]
-
-
-def ended(
-    key: CallKey,
-    call: ToolCall,
-    outcome: Outcome,
-    redactor: Redactor,
-    ran: Executed | None = None,
-    labels: tuple[str, ...] = (),
-    *,
-    open_: bool = False,
-) -> Event:
-    """How the call ended: a digest of what went back, what was hidden in it, and how long it took.
-
-    `open_`: what went back is what everybody may see of it, so that a copy stands in the record, where it is short.
-    """
-    kind = "call.unknown" if outcome.status == "unknown" else "call.reconciled" if ran is not None and ran.probed else "call.end"
-    head = _head(kind, key, _name(call.id, redactor), _SERVICE, _called(call, redactor))
-    approval = f',"approval":"{outcome.approval}"' if outcome.approval else ""
-    error = f',"error":"{outcome.reason}"' if outcome.reason is not None else ""
-    raised = f',"class":{quote(ran.error)},"reference":"{reference(key)}"' if ran is not None and ran.error else ""
-    took = f',"ms":{ran.ms:.3f}' if ran is not None else ""
-    content = outcome.content if isinstance(outcome.content, str) else encode([str(block) for block in outcome.content])
-    hidden = f',"labels":{_names(labels)}' if labels else ""
-    return (
-        f'{head}{approval},"exec":{{"status":"{_ENDS.get(outcome.status, "error")}"{error}{raised}{took}}},'
-        f'"result":{{"size":{len(content)},"digest":"{redactor.tag(content)}"{_copied(outcome) if open_ else ""}{hidden}}}'
-    )
-
-
-def _copied(outcome: Outcome) -> str:
-    """What went back, as it went: it is redacted already. JSON stays JSON, so that fields can be found in it."""
-    content = outcome.content
-    if outcome.status != "done" or not isinstance(content, str) or not 0 < len(content) <= _COPIED:
-        return ""
-    if content[0] in "{[" and min(content) >= " ":
-        with suppress(ValueError):
-            read_json(content)
-            return f',"shown":{content}'
-    return f',"shown":{quote(content)}'
-
-
-def reconciled(key: CallKey, row: CallRow, who: Session, happened: bool, reason: str, redactor: Redactor) -> Event:  # noqa: FBT001 - what was found
-    """A person settled a call whose outcome was unknown; the identity is the one that the host authenticated."""
-    return {
-        "kind": "call.reconciled",
-        "tenant": key.ref.tenant,
-        "conversation": key.ref.conversation,
-        "principal": key.ref.principal,
-        "turn": key.turn,
-        "position": key.position,
-        "actor": {"type": "human", "ref": who.principal, "assurance": "host"},
-        "call_id": redactor.detect(None, row.call.id[:_LONGEST])[0],
-        "tool": {"name": redactor.detect(None, row.call.tool[:_LONGEST])[0]},
-        "approval": row.approval,
-        "exec": {"status": "ok" if happened else "error", "attempt": row.attempt},
-        "effect": {"observed": happened},
-        "reason": redactor.detect(None, reason)[0],
-    }
-
-
-def delivered(
-    key: CallKey, call: ToolCall, outcome: Outcome, redactor: Redactor, *, again: bool = True, of: tuple[int, int] | None = None
-) -> Event:
-    """An outcome went back to the program: a recorded one once more, or (`again` is False) for the first time.
-
-    `of` is the place (turn, position) of the call whose outcome it is, where that is another one.
-    """
-    cause = f',"cause":{{"turn":{of[0]},"position":{of[1]}}}' if of is not None and of != (key.turn, key.position) else ""
-    head = _head("result.delivered", key, _name(call.id, redactor), _SERVICE, _called(call, redactor))
-    approval = f',"approval":"{outcome.approval}"' if outcome.approval else ""
-    return f'{head}{approval}{cause},"exec":{{"status":"{outcome.status}","replayed":{"true" if again else "false"}}}'
+    return f'{head}{spent},"args":{{"digest":"{of_arguments(valid, salt)}"}},"decision":{{"policy":"{policy}"}},{execution}'
 
 
 def said(ref: ConversationRef, text: str, redactor: Redactor) -> Event:
@@ -311,5 +239,5 @@ def said(ref: ConversationRef, text: str, redactor: Redactor) -> Event:
 
 def drifted(ref: ConversationRef, server: str, name: str, why: str, redactor: Redactor) -> Event:
     """A server's tool was refused, since its definition is not the reviewed one."""
-    shown = f'{{"server":{_name(server, redactor)},"why":{quote(why)}}}'
-    return f'"kind":"tool.refused",{where(ref)},"actor":{_SERVICE},"tool":{{"name":{_name(name, redactor)}}},"drift":{shown}'
+    shown = f'{{"server":{name_of(server, redactor)},"why":{quote(why)}}}'
+    return f'"kind":"tool.refused",{where(ref)},"actor":{SERVICE},"tool":{{"name":{name_of(name, redactor)}}},"drift":{shown}'

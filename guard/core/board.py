@@ -7,11 +7,12 @@ failing store leaves every call with a definite state. Pure.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar, cast
 
-from guard.core import answer, audit
+from guard.core import answer
 from guard.core import context as _context
+from guard.core.context import Item, salt_of
 from guard.core.model import (
     Allow,
     AuthorizedCall,
@@ -25,7 +26,7 @@ from guard.core.model import (
     ToolCall,
     ValidCall,
 )
-from guard.core.ports import AskApproval, CallRow, Event, Opened, Redactor
+from guard.core.ports import AskApproval, CallRow, Opened, Redactor
 from guard.core.reasons import Reason
 from guard.core.sealing import veiled
 from guard.core.values import Json
@@ -69,16 +70,6 @@ _PROOFS = frozenset({ParsedCall, BoundCall, ValidCall, AuthorizedCall})
 S = TypeVar("S", ToolCall, ParsedCall, BoundCall, ValidCall, GroundedCall, AuthorizedCall)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
-    """One proposed call at its place. `row` is what the ledger has of it, `since` the turn before which results count."""
-
-    key: CallKey
-    call: ToolCall
-    row: CallRow | None
-    since: int
-
-
 @dataclass(slots=True, kw_only=True)
 class Board:
     """The calls of one turn: `states` and `keys` follow `items` by index. `keys` are the places that budgets and claims use."""
@@ -88,6 +79,7 @@ class Board:
     opened: Opened | None  # None when held calls are settled outside of a turn
     states: list[State] = field(default_factory=list)
     keys: list[CallKey] = field(default_factory=list)
+    salts: list[str] = field(default_factory=list)  # those of `keys`
     last: list[object] = field(default_factory=list)  # the furthest proof of each call, for the audit
     lost: dict[int, CallRow] = field(default_factory=dict)  # calls that were taken before, lost, and may be taken again
     asks: list[AskApproval] = field(default_factory=list)  # what a person is to be asked, opened with the decisions
@@ -100,6 +92,7 @@ class Board:
     def __post_init__(self) -> None:
         self.states = [item.call for item in self.items]
         self.keys = [item.key for item in self.items]
+        self.salts = [item.salt for item in self.items]
         self.last = [None for _ in self.items]
 
     def each(self, kind: type[S], room: Callable[[int, S], State], failure: Reason = Reason.INTERNAL_ERROR) -> None:
@@ -157,6 +150,10 @@ class Board:
             elif undecided or (isinstance(state, Outcome) and state.status == "held"):
                 self.states[index] = refusal
 
+    def stands_for(self, index: int, row: CallRow) -> None:
+        """From here on the call is the one of this row: same place, same budget, same claim."""
+        self.keys[index], self.salts[index] = row.key, salt_of(row, self.salts[index])
+
     def doubt(self, index: int, row: CallRow, detail: str = "") -> Outcome:
         """That a call which was taken before is unknown."""
         item = self.items[index]
@@ -168,6 +165,16 @@ class Board:
         return tuple(
             state if isinstance(state, Outcome) else answer.refused(item.call, item.key, lost, None, self.context.redactor)
             for item, state in zip(self.items, self.states, strict=True)
+        )
+
+    @property
+    def light(self) -> bool:
+        """Whether everything in the turn is an allowed look-up, run or about to run: an action's record must be durable before it."""
+        return all(
+            isinstance(last, AuthorizedCall)
+            and not last.valid.tool.acts
+            and (isinstance(state, Allow) or (isinstance(state, Outcome) and state.status in ("done", "failed")))
+            for state, last in zip(self.states, self.last, strict=True)
         )
 
     def held(self, index: int) -> bool:
@@ -211,88 +218,6 @@ class Board:
 
 
 # -- rows and events -----------------------------------------------------------------------------------------------------
-
-
-def conclude(board: Board) -> tuple[list[CallRow], list[Event]]:
-    """Turn refusals and holds into outcomes, and give the rows and events that make every decision durable."""
-    rows: list[CallRow] = []
-    events: list[Event] = []
-    for index in range(len(board.items)):
-        try:
-            kept = _concluded(board, index)
-        except Exception as error:  # noqa: BLE001 - a call whose decision cannot be written down is refused
-            board.last[index] = None
-            board.put(index, Refusal(reason=Reason.INTERNAL_ERROR, note=type(error).__name__))
-            kept = _concluded(board, index)
-        rows += kept[0]
-        events += kept[1]
-    return rows, events
-
-
-def _concluded(board: Board, index: int) -> tuple[list[CallRow], list[Event]]:
-    item, state, context = board.items[index], board.states[index], board.context
-    if isinstance(state, Outcome):
-        return _known(board, index, state)
-    if not isinstance(state, Allow | Hold | Refusal):
-        return [], []
-    shadowed = board.shadowed.get(index, ())
-    version, redactor = context.policy.version, board.redactor(index)
-    events = [audit.decided(item.key, item.call, state, board.last[index], version, redactor, context.session, shadowed)]
-    if isinstance(state, Allow):
-        return [], events
-    if isinstance(state, Refusal):
-        outcome, status = answer.refused(item.call, item.key, state, board.arguments(index), redactor), "refused"
-    else:
-        outcome = answer.held(state.call.valid, item.key, state.approval, context.now)
-        status = "held" if board.keys[index] == item.key else "alias"
-    board.states[index] = outcome
-    return [row_of(board, index, outcome, status)], events
-
-
-def _known(board: Board, index: int, outcome: Outcome) -> tuple[list[CallRow], list[Event]]:
-    """A recorded outcome goes back once more."""
-    item, redactor = board.items[index], board.context.redactor
-    known = at(outcome, item.key)
-    board.states[index] = known
-    events = [audit.delivered(item.key, item.call, known, redactor, of=(outcome.turn, outcome.position))]
-    if item.row is None or item.row.key != item.key:
-        return [row_of(board, index, known, "alias")], events
-    return [], events
-
-
-def at(outcome: Outcome, key: CallKey) -> Outcome:
-    """The outcome with its place."""
-    return replace(outcome, turn=key.turn, position=key.position)
-
-
-def row_of(
-    board: Board, index: int, outcome: Outcome | None, status: str, key: CallKey | None = None, value: Json = None
-) -> CallRow:
-    """The ledger row of a call, as far as it got."""
-    item, last = board.items[index], board.last[index]
-    grounded = last.grounded if isinstance(last, AuthorizedCall) else None
-    valid = grounded.valid if grounded else last if isinstance(last, ValidCall) else None
-    told = board.opened is not None or (item.row is not None and item.row.settled)
-    return CallRow(
-        key=key or item.key,
-        call=item.call,
-        status=status,
-        kind=valid.tool.kind if valid else "",
-        fingerprint=valid.fingerprint if valid else "",
-        mark=valid.mark if valid else "",
-        arguments=valid.arguments if valid else None,
-        owned=grounded.owned if grounded else frozenset(),
-        evidence=grounded.evidence if grounded else (),
-        approval=outcome.approval if outcome else None,
-        value=value,
-        outcome=outcome,
-        run=board.run(index),
-        repeat=valid.tool.repeat if valid else False,
-        settled=told and status != "held",
-        at=board.context.now,
-        effect=valid.tool.effect if valid and valid.tool.acts else "",
-        edits=board.edits(index),
-    )
 
 
 def followers(states: Iterable[State]) -> list[tuple[int, int]]:

@@ -27,6 +27,10 @@ Told: TypeAlias = Event | Callable[[Approval], Event]
 """A record, or what makes it of the approval as it stands in the transaction that writes both."""
 
 
+ERASED = "-"
+"""The salt of a call whose raw values were erased."""
+
+
 class HaltedError(Exception):
     """Thrown into the walk at Claim or Execute once the caller has been interrupted: nothing new starts, everything is closed."""
 
@@ -86,6 +90,14 @@ class CallRow:
     idem: str = ""  # the guard's own key for the act, the same at every attempt
     executor: str = ""  # which process took the action
     edits: Mapping[str, Json] = field(default_factory=dict)  # what a person changed of what was proposed, by JSON Pointer
+    salt: str = (
+        ""  # what the digests in this call's records are made with, kept with its raw values and gone with them; see `ERASED`
+    )
+
+    @property
+    def erased(self) -> bool:
+        """Whether its raw values were erased: it is known that the call was made and how it ended, nothing else."""
+        return self.salt == ERASED
 
     @property
     def again(self) -> bool:
@@ -259,6 +271,7 @@ class Record(Command[tuple[Approval | None, ...] | None]):
     rows: tuple[CallRow, ...]
     events: tuple[Event, ...]
     asks: tuple[AskApproval, ...] = ()
+    light: bool = False  # of allowed look-ups alone: where the host said so, it may be written a moment later
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

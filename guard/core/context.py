@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from guard.core.budget import Count, Spent, approximate
-from guard.core.model import ConversationRef, Session
-from guard.core.ports import Policy, Redactor
+from guard.core.gaps import NOTHING, Gap
+from guard.core.model import CallKey, ConversationRef, Session, ToolCall
+from guard.core.ports import CallRow, Policy, Redactor
 from guard.core.rights import Rights, Sessions
 
 
@@ -24,6 +25,8 @@ class Context:
     now: float
     count: Count = approximate  # how many tokens a text has
     spent: tuple[Spent, ...] = ()  # what the results of earlier turns came to, where the policy bounds those of a conversation
+    salt: Callable[[], str] = str  # a fresh random text, for the digests of one call
+    gap: Gap = NOTHING  # what has to be put on record with the turn: calls that were refused while the store was down
     watch: Callable[[object, object], None] | None = None  # told of each step: what a room was given and gave; decides nothing
     sessions: Sessions | None = None  # who somebody is today, where the host says so
 
@@ -31,3 +34,19 @@ class Context:
     def rights(self) -> Rights:
         """Who may decide, by the policy in force."""
         return Rights(authorizer=self.policy.authorizer, people=self.policy.people, sessions=self.sessions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One proposed call at its place. `row` is what the ledger has of it, `since` the turn before which results count."""
+
+    key: CallKey
+    call: ToolCall
+    row: CallRow | None
+    since: int
+    salt: str = ""
+
+
+def salt_of(row: CallRow | None, fresh: str) -> str:
+    """The salt that a call has by now, or a fresh one."""
+    return fresh if row is None or row.erased else row.salt or fresh

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from guard.core import answer, audit
-from guard.core.board import Board, Context, at, followers, row_of
+from guard.core import answer, audit_ends
+from guard.core.audit_ends import Beside
+from guard.core.board import Board, followers
 from guard.core.budget import fit, fit_all, left
+from guard.core.concluding import at, row_of
+from guard.core.context import Context
 from guard.core.cutting import shortened
 from guard.core.edited import told
 from guard.core.hiding import echoing
@@ -20,6 +23,7 @@ from guard.core.reasons import Reason
 from guard.core.redact import Shown, redact
 from guard.core.rules import ResultRule, Tool
 from guard.core.sealing import Sealer, veiled
+from guard.core.tags import of_result
 from guard.core.untrusted import enclosed, mark_for, words
 from guard.core.values import JsonObject, copy, digest
 from guard.core.views import Levels, Room, View
@@ -61,14 +65,16 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
     except Exception as error:  # noqa: BLE001 - what cannot be made safe is withheld, whatever went wrong
         outcome, labels = _withheld(valid, key, ran), ("withheld", type(error).__name__)
     outcome = _edited(board, index, allow, outcome)
+    tags = of_result(redactor, key.ref.tenant, sealer.pairs, sealer.ruled)
     value = copy(ran.value) if outcome.status == "done" else None  # a tool may go on changing what it returned
     own = row_of(board, index, outcome, outcome.status, key, value)
-    events: tuple[Event, ...] = (audit.ended(key, item.call, outcome, redactor, ran, labels, open_=not valid.tool.result.roles),)
+    beside = Beside(labels=labels, open=not valid.tool.result.roles, salt=board.salts[index], tags=tags)
+    events: tuple[Event, ...] = (audit_ends.ended(key, item.call, outcome, redactor, ran, beside),)
     handles = tuple(sealer.issued.values())
     if key is item.key:
         return Ended(outcome=outcome, rows=(own,), events=events, handles=handles)
     outcome = at(outcome, item.key)  # it stands in the place of an earlier one: its own place has an outcome on record, too
-    events += (audit.delivered(item.key, item.call, outcome, redactor, of=(key.turn, key.position)),)
+    events += (audit_ends.delivered(item.key, item.call, outcome, redactor, of=(key.turn, key.position)),)
     return Ended(outcome=outcome, rows=(own, row_of(board, index, outcome, "alias")), events=events, handles=handles)
 
 
@@ -120,6 +126,7 @@ def _outcome(
         broken = _broken(context, valid, ran, spent, key, (redactor, view, sealer))
         return replace(broken, view=stamp(context, valid.tool)) if ran.safe else broken, (), ()
     shown = redact(ran, valid.tool, redactor, view, sealer.change)
+    sealer.pairs = shown.pairs
     outcome, cut = _finished(context, valid, key, ran, shown, spent)
     outcome = outcome if shown.empty else replace(outcome, view=stamp(context, valid.tool))
     labels = dict.fromkeys((*_labels(shown, sealer), *(("cut",) if cut else ())))
@@ -169,14 +176,14 @@ def _levels(context: Context) -> Levels:
 def in_doubt(row: CallRow, redactor: Redactor, *, told: bool) -> tuple[CallRow, Event]:
     """The row and record of a call that was started and lost: it may or may not have taken effect. `told`: the model is told just now."""
     outcome = answer.unknown(row.call, row.key, row.arguments, approval=row.approval, again=row.safe)
-    event = audit.ended(row.key, row.call, outcome, redactor)
+    event = audit_ends.ended(row.key, row.call, outcome, redactor, more=Beside(salt=row.salt))
     return replace(row, status="unknown", outcome=outcome, settled=row.settled or told), event
 
 
 def never_started(row: CallRow, redactor: Redactor) -> tuple[tuple[CallRow, ...], tuple[Event, ...]]:
     """The row and record of a call that was taken, and whose taker never learned it: it was refused, and did not run."""
     outcome = answer.refused(row.call, row.key, answer.unstored("unavailable"), row.arguments, redactor)
-    return (replace(row, status="refused", outcome=outcome),), (audit.ended(row.key, row.call, outcome, redactor),)
+    return (replace(row, status="refused", outcome=outcome),), (audit_ends.ended(row.key, row.call, outcome, redactor),)
 
 
 _REASON = {(True, False): Reason.TOOL_TIMED_OUT, (False, True): Reason.INTERRUPTED, (False, False): Reason.TOOL_FAILED}
@@ -196,7 +203,7 @@ def _broken(
     redactor, view, sealer = seen
     shown = redact(Executed(value=ran.safe, failed=True), valid.tool, redactor, view, sealer.change) if ran.safe else None
     detail = shown.content if shown is not None and not shown.empty and isinstance(shown.content, str) else ""
-    return _failed(context, valid, key, detail, spent, reference=audit.reference(key))
+    return _failed(context, valid, key, detail, spent, reference=audit_ends.reference(key))
 
 
 def _failed(context: Context, valid: ValidCall, key: CallKey, detail: str, spent: str | None, reference: str = "") -> Outcome:
@@ -260,5 +267,5 @@ def share(board: Board) -> tuple[list[CallRow], list[Event]]:
             board.states[index] = outcome = at(replace(found, call_id=item.call.id, replayed=True), item.key)
             rows.append(row_of(board, index, outcome, "alias"))
             place = (found.turn, found.position)
-            events.append(audit.delivered(item.key, item.call, outcome, board.context.redactor, of=place))
+            events.append(audit_ends.delivered(item.key, item.call, outcome, board.context.redactor, of=place))
     return rows, events

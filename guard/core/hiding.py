@@ -24,7 +24,21 @@ MOST = 32_000_000
 """Characters of all texts of one value, where something may have to be hidden: more is withheld."""
 _LEAST = 6  # characters of a secret that is looked for in the answer to the call that held it
 _DIGITS = frozenset({"card", "iban", "ssn", "id", "ip", "mac", "phone"})
+_PAIRS = 32  # values in which something was hidden that are remembered
 _SHORT = 1_000_000  # a number below it is no phone number, card or id, unless its key says so
+
+
+class Kinds(set[str]):
+    """The kinds that were hidden, and in which values: each with what is shown of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pairs: list[tuple[Json, Json]] = []
+
+    def note(self, value: Json, shown: Json) -> None:
+        """Remember where something was hidden."""
+        if shown is not value and len(self.pairs) < _PAIRS:
+            self.pairs.append((value, shown))
 
 
 def shown_text(value: Json, redactor: Redactor, kinds: set[str]) -> str:

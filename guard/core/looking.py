@@ -68,7 +68,7 @@ def close(board: Board, looked: list[tuple[int, Ended]]) -> p.Flow[None]:
     if not rows:
         return
     try:
-        yield from p.ask(p.Finish(rows=tuple(rows), events=tuple(events), handles=handles))
+        yield from p.ask(p.Finish(rows=tuple(rows), events=tuple(events), handles=handles, light=board.light))
     except StoreError:
         for index, _ in looked:
             last = board.last[index]

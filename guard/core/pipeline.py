@@ -21,7 +21,9 @@ from guard.core import ports as p
 from guard.core.approve import approve, proposal
 from guard.core.authorize import authorize, lookups
 from guard.core.bind import bind
-from guard.core.board import Board, Context, Item, Waits, conclude
+from guard.core.board import Board, Waits
+from guard.core.concluding import conclude
+from guard.core.context import Context, Item, salt_of
 from guard.core.edited import edited
 from guard.core.endings import Ended, within
 from guard.core.ground import ground
@@ -76,14 +78,22 @@ def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False
 
     `truncated` says that the message was cut off: nothing of it may run. `most` is how many calls the provider takes back.
     """
+    salts = [context.salt() for _ in opening.calls]
     try:
         usage = priced(opening.usage, context.policy.limits)
-        opened = yield from p.ask(replace(opening, usage=usage, told=lambda turn: told(opening, turn, context.redactor)))
+        opened = yield from p.ask(replace(opening, usage=usage, told=partial(told, opening, context, salts)))
+        context.gap.written()
     except StoreError as error:
         return Walked(outcomes=(yield from unopened(opening, context, error.code)), limited=False)
     since = min([opened.turn, *(row.key.turn for row in opened.rows.values())])  # siblings of the first time count as siblings
     items = tuple(
-        Item(key=CallKey(opening.ref, opened.turn, index, opening.key), call=call, row=opened.rows.get(index), since=since)
+        Item(
+            key=CallKey(opening.ref, opened.turn, index, opening.key),
+            call=call,
+            row=(row := opened.rows.get(index)),
+            since=since,
+            salt=salt_of(row, salts[index]),
+        )
         for index, call in enumerate(opening.calls)
     )
     board = Board(items=items, context=context, opened=opened)
@@ -107,7 +117,9 @@ def _cut(board: Board, most: int, over: Refusal) -> None:
 
 def settle_calls(rows: Sequence[p.CallRow], context: Context) -> p.Flow[Walked]:
     """Walk calls again, each at its own place: held ones, after somebody may have decided about them, and those that may have been lost."""
-    items = tuple(Item(key=row.key, call=row.call, row=row, since=row.key.turn) for row in rows)
+    items = tuple(
+        Item(key=row.key, call=row.call, row=row, since=row.key.turn, salt=salt_of(row, context.salt())) for row in rows
+    )
     board = Board(items=items, context=context, opened=None)
     for index, row in enumerate(rows):
         if row.status == "started":
@@ -250,7 +262,8 @@ def _record(board: Board) -> p.Flow[None]:
     holds = {index: state for index, state in enumerate(undecided) if isinstance(state, Hold)}
     waiting = {state.approval.id for index, state in holds.items() if board.held(index)}
     asks = tuple(ask for ask in board.asks if ask.proposal.id in waiting)
-    found = (yield from p.ask(p.Record(rows=tuple(rows), events=tuple(events), asks=asks))) if rows or events else None
+    command = p.Record(rows=tuple(rows), events=tuple(events), asks=asks, light=not rows and board.light)
+    found = (yield from p.ask(command)) if rows or events else None
     if not found:
         return
     board.states[:] = undecided  # somebody else was faster with one of the questions: all of them are answered now

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from guard.core import answer
-from guard.core.board import Board, Follows, Item, Waits
+from guard.core.board import Board, Follows, Waits
+from guard.core.context import Item
 from guard.core.model import Outcome, Refusal, ToolCall, ValidCall
 from guard.core.ports import Again, CallRow, Opened
 from guard.core.reasons import Reason
@@ -70,7 +71,7 @@ def _alias(board: Board, index: int, valid: ValidCall, twin: CallRow) -> None:
     item = board.items[index]
     if twin.status == "held":
         if twin.fingerprint == valid.fingerprint:  # else the tool is defined anew: a person must be asked anew
-            board.keys[index] = twin.key  # same approval, same budget, one claim
+            board.stands_for(index, twin)  # same approval, same budget, one claim
         return
     if twin.status == "started":
         board.put(index, Waits(twin, valid))
@@ -108,4 +109,4 @@ def may_go_on(row: CallRow, call: ToolCall | ValidCall) -> bool:
 def take_over(board: Board, index: int, row: CallRow) -> None:
     """Let this call stand in the place of the one that was lost: same approval, same budget, same key, one claim."""
     board.lost[index] = row
-    board.keys[index] = row.key
+    board.stands_for(index, row)

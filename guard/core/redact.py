@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from guard.core.cutting import begun, cut, parsed, size
 from guard.core.fields import Change, Fields, hidden_whole
-from guard.core.hiding import beginning, shown_value, together
+from guard.core.hiding import Kinds, beginning, shown_value, together
 from guard.core.model import Block, Content, Image
 from guard.core.opening import prose
 from guard.core.ports import Executed, Redactor
@@ -34,6 +34,7 @@ class Shown:
     empty: bool = False  # nothing is shown: the content only says so
     dropped: bool = False  # the rules left nothing of a result that was not empty
     idle: tuple[str, ...] = ()  # rules that met nothing in a result that was not empty
+    pairs: tuple[tuple[Json, Json], ...] = ()  # values in which something was hidden, each with what is shown of it
     shut: bool = False  # text that the rules may mean could not be read exactly, and was hidden whole
 
 
@@ -43,7 +44,7 @@ def redact(ran: Executed, tool: Tool, redactor: Redactor, view: View | None = No
     `view` is what the session may see (None: what everybody may), `change` makes what stands in the place of a hidden value.
     """
     view = tool.result.views.of(()) if view is None else view
-    kinds: set[str] = set()
+    kinds = Kinds()
     value = ran.value
     said = isinstance(value, str) and ran.failed  # what a tool says about its own failure may have no fields to choose from
     fields = Fields(() if said and prose(value) else view.trees, change)
@@ -59,12 +60,12 @@ def redact(ran: Executed, tool: Tool, redactor: Redactor, view: View | None = No
     text = told or _nothing(tool)
     pictures: list[Block] = [block for block in _pictures(ran, kept) if isinstance(block, Image) and _seen(block, view)]
     content: Content = (text, *pictures) if pictures else text
-    return Shown(content=content, hidden=tuple(sorted(kinds)), idle=fields.idle(), shut=fields.shut)
+    return Shown(content=content, hidden=tuple(sorted(kinds)), idle=fields.idle(), shut=fields.shut, pairs=tuple(kinds.pairs))
 
 
 def _blocks(content: Sequence[Block], tool: Tool, redactor: Redactor, view: View, fields: Fields) -> Shown:
     """Texts and pictures, each by itself: rules about fields look into texts that are JSON."""
-    kinds: set[str] = set()
+    kinds = Kinds()
     blocks: list[Block] = []
     torn = fields.torn([str(block) for block in content if isinstance(block, str)])
     for block in content:
@@ -78,7 +79,7 @@ def _blocks(content: Sequence[Block], tool: Tool, redactor: Redactor, view: View
     blocks = _joined(blocks, redactor, kinds)
     alone = blocks[0] if len(content) == 1 and isinstance(content[0], Embedded) else None
     shown = str(alone) if isinstance(alone, str) else tuple(blocks)
-    return Shown(content=shown, hidden=tuple(sorted(kinds)), idle=fields.idle(), shut=fields.shut)
+    return Shown(content=shown, hidden=tuple(sorted(kinds)), idle=fields.idle(), shut=fields.shut, pairs=tuple(kinds.pairs))
 
 
 def _seen(image: Image, view: View) -> bool:
@@ -132,13 +133,13 @@ def _joined(blocks: list[Block], redactor: Redactor, kinds: set[str]) -> list[Bl
     ]
 
 
-def _block(block: Json, tool: Tool, redactor: Redactor, kinds: set[str]) -> str:
+def _block(block: Json, tool: Tool, redactor: Redactor, kinds: Kinds) -> str:
     if not isinstance(block, str):
         return _json(block, tool, redactor, kinds)
     return _text(block, tool, redactor, kinds) or "(empty)"
 
 
-def _text(text: str, tool: Tool, redactor: Redactor, kinds: set[str]) -> str:
+def _text(text: str, tool: Tool, redactor: Redactor, kinds: Kinds) -> str:
     """A text; one that is too long begins only, and one that holds JSON is cut by its structure."""
     most = tool.result.max_bytes
     value = parsed(text) if len(text) > most else None
@@ -146,13 +147,16 @@ def _text(text: str, tool: Tool, redactor: Redactor, kinds: set[str]) -> str:
         return _json(value, tool, redactor, kinds)
     shown, found = beginning(text, most, redactor)
     kinds.update(found)
+    if found:
+        kinds.note(text[:most], shown)
     told = begun(shown, len(shown) if len(text) <= most else len(text), most)
     kinds.update(() if told is shown else (_CUT,))
     return told
 
 
-def _json(value: Json, tool: Tool, redactor: Redactor, kinds: set[str]) -> str:
+def _json(value: Json, tool: Tool, redactor: Redactor, kinds: Kinds) -> str:
     text, hidden = shown_value(value, redactor, kinds, tool.ceilings.result_text)
+    kinds.note(value, hidden)
     most = tool.result.max_bytes
     if size(text) <= most:
         return text

@@ -12,6 +12,10 @@ def _never(_text: str) -> bool:
     return False
 
 
+def _nothing(_key: str | None, _text: str) -> Sequence[str]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # one is like itself only: caches may ask for its hash often
 class Redactor:
     """What hides personal data and secrets. It can only hide.
@@ -27,4 +31,5 @@ class Redactor:
     sift: Callable[[Sequence[str]], Collection[str]] = frozenset
     tells: Callable[[str], bool] = bool
     tag: Callable[[str], str] = sha
+    spot: Callable[[str | None, str], Sequence[str] | None] = _nothing  # what is personal in a text; None: only secrets are
     masks: frozenset[str] = frozenset()  # what `detect` puts in the place of what it hides

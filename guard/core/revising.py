@@ -13,7 +13,8 @@ from guard.core import answer
 from guard.core import ports as p
 from guard.core.approve import question
 from guard.core.authorize import asks
-from guard.core.board import Board, Context, Item
+from guard.core.board import Board
+from guard.core.context import Context, Item
 from guard.core.model import Approval, AuthorizedCall, Outcome, Refusal, Session, ToolCall, ValidCall
 from guard.core.paths import Path
 from guard.core.pipeline import judge

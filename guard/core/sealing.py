@@ -31,6 +31,7 @@ _YEAR = re.compile(r"(?<![0-9])(1[89][0-9]{2}|20[0-9]{2})(?![0-9])")
 MOST = 2_000
 """How many handles one result may give out; further values are hidden whole."""
 _TRIES = 16
+_RULED = 32  # hidden values that are remembered for their tags
 _SHORT = 6  # characters: a shorter value is looked for as a whole word
 
 
@@ -42,6 +43,8 @@ class Sealer:
         self.issued: dict[str, Vaulted] = {}
         self._made = {HIDDEN}  # what stands in this result by the guard's own hand: met again where text was read twice
         self.kinds: set[str] = set()
+        self.ruled: list[tuple[str, Json]] = []  # what the rules hid: where, and the value
+        self.pairs: tuple[tuple[Json, Json], ...] = ()  # what detectors hid
 
     def change(self, rule: FieldRule, value: Json) -> Json:
         """What stands in the place of a text or number; everything else is hidden whole."""
@@ -53,6 +56,8 @@ class Sealer:
         text = value if isinstance(value, str) else str(value)
         if text in self._made:
             return Token(text)
+        if len(self.ruled) < _RULED:
+            self.ruled.append((str(rule.path), value))
         made = self._sealed(rule, value, text)
         self._made.add(made)
         return made

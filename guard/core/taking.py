@@ -11,9 +11,10 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from guard.core import answer, audit
+from guard.core import answer, audit, audit_ends
 from guard.core import ports as p
-from guard.core.board import Board, Waits, at, row_of
+from guard.core.board import Board, Waits
+from guard.core.concluding import at, row_of
 from guard.core.endings import Ended, ended, idempotency, in_doubt
 from guard.core.grant_records import used
 from guard.core.grants import Use
@@ -55,7 +56,7 @@ def _claim(board: Board, index: int, allow: Allow) -> p.Claim:
     row = replace(row_of(board, index, None, "started", key), approval=spent, idem=idem)
 
     def begun(attempt: int) -> p.Event:
-        return audit.began(key, allow, context.policy.version, context.redactor, attempt)
+        return audit.began(key, allow, context.policy.version, context.redactor, attempt, board.salts[index])
 
     again = index in board.lost and (call.valid.tool.effect == "idempotent" or index in board.probed)
     return p.Claim(
@@ -165,7 +166,7 @@ def refuse_late(board: Board, index: int, refusal: Refusal) -> p.Flow[Outcome]:
     if index in board.lost:
         return board.doubt(index, board.lost[index])
     outcome = answer.refused(item.call, item.key, refusal, board.arguments(index), board.redactor(index))
-    event = audit.ended(item.key, item.call, outcome, redactor)
+    event = audit_ends.ended(item.key, item.call, outcome, redactor)
     with suppress(StoreError):
         if board.down:  # what the ledger has of the call stays, an approval that was not spent above all
             yield from p.ask(p.Finish(rows=(), events=(event,), later=True))

@@ -5,20 +5,22 @@ Comes after endings and before pipeline; yields commands, does no I/O.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from guard.core import answer, audit
 from guard.core import ports as p
-from guard.core.board import Context
+from guard.core.context import Context
 from guard.core.endings import as_now
 from guard.core.model import CallKey, Outcome
 from guard.errors import StoreError
 
 
-def told(opening: p.OpenTurn, turn: int, redactor: p.Redactor) -> tuple[p.Event, ...]:
-    """What a turn that gets a number records: its calls as the model wrote them."""
-    return tuple(audit.proposed(opening.ref, turn, index, call, redactor) for index, call in enumerate(opening.calls))
+def told(opening: p.OpenTurn, context: Context, salts: Sequence[str], turn: int) -> tuple[p.Event, ...]:
+    """What a turn that gets a number records: what could not be recorded before it, and its calls as the model wrote them."""
+    calls, redactor = enumerate(opening.calls), context.redactor
+    found = tuple(audit.proposed(opening.ref, turn, index, call, redactor, salts[index]) for index, call in calls)
+    return (*context.gap.events(), *found)
 
 
 def unopened(opening: p.OpenTurn, context: Context, code: str) -> p.Flow[tuple[Outcome, ...]]:

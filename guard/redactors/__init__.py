@@ -56,7 +56,7 @@ def redactor(redaction: Redaction = REDACTION, detectors: Sequence[Detector] = (
     sieve = Sieve(finder, more, fast=fast)
     telling = Telling(tuple(word for row in more for word in row.words))
     masks = frozenset({*MASKS.values(), *(row.replacement for row in more)})
-    return Redactor(detect=finder.detect, quiet=sieve.quiet, sift=sieve, tells=telling.__getitem__, masks=masks)
+    return Redactor(detect=finder.detect, quiet=sieve.quiet, sift=sieve, tells=telling.__getitem__, spot=finder.spot, masks=masks)
 
 
 def made(redaction: Redaction, detectors: Sequence[Detector] = ()) -> tuple[Redactor, list[str]]:

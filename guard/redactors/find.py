@@ -124,6 +124,15 @@ class Finder:
             text = _replaced(text, found)
         return text, tuple(dict.fromkeys(one.name for one in self.detectors if one.name in hidden)) if hidden else ()
 
+    def spot(self, key: str | None, text: str) -> list[str] | None:
+        """The personal values in a text, as they stand in it; None where nothing but secrets is hidden of it."""
+        key = plain(key) if key is not None and not key.isascii() else key
+        if key is not None and SECRET_KEYS[key] and hides(key, text):
+            return None
+        found = self.found(key, text, time.thread_time() + self._seconds)
+        pieces = [text[start:end] for start, end, detector in found if detector.name != "secret"]
+        return None if found and not pieces else pieces
+
     def found(self, key: str | None, text: str, until: float = float("inf")) -> list[tuple[int, int, Detector]]:
         """Every finding, with offsets into `text` itself; detectors look at a copy in which look-alike characters are plain ones."""
         flat, origin = folded(text)

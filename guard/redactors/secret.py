@@ -244,9 +244,10 @@ def _value(match: re.Match[str]) -> str:
 
 
 def _whole(text: str, match: re.Match[str]) -> bool:
-    """Whether a quoted value is closed, or one without quotes has a digit not far inside."""
+    """Whether a quoted value is closed, or is one word that its line cuts off, or one without quotes has a digit not far inside."""
     if match["quoted"] is not None:
-        return text[match.end("quoted") : match.end("quoted") + 1] in {"", "\\", '"', "'"}
+        behind = text[match.end("quoted") : match.end("quoted") + 1]
+        return behind in {"", "\\", '"', "'"} or (behind == "\n" and not any(map(str.isspace, match["quoted"])))
     return _DIGIT_SOON.match(text, match.start("bare")) is not None
 
 

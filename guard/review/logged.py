@@ -7,6 +7,7 @@ be missing, never guessed. Comes after `hidden` and before `replay`; used by the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 
 from guard.core import ports as p
 from guard.core.model import CallKey, ConversationRef, ToolCall
@@ -77,3 +78,20 @@ def _name(body: JsonObject) -> str:
 
 def _number(value: Json) -> int:
     return value if isinstance(value, int) else 0
+
+
+def opened(turn: int) -> p.Opened:
+    """What opening a turn gives where nothing but the turn is known: nothing was used up yet."""
+    return p.Opened(
+        turn=turn,
+        again=p.Again.NEW,
+        rows={},
+        run=1,
+        steps=1,
+        seconds=0,
+        tokens=0,
+        cost=Decimal(0),
+        tokens_known=True,
+        total_tokens=0,
+        total_cost=Decimal(0),
+    )

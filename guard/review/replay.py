@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from guard.core import ports as p
-from guard.core.board import Context
+from guard.core.context import Context
 from guard.core.granting import FindGrants, Standing
 from guard.core.handles import Signs
 from guard.core.model import ConversationRef, Session, ToolCall, Usage
@@ -24,7 +24,7 @@ from guard.policy import Loaded
 from guard.redactors import redactor
 from guard.review.changes import Direction
 from guard.review.hidden import hidden_in, object_of
-from guard.review.logged import MissingError
+from guard.review.logged import MissingError, opened
 
 RANK = {"refuse": 0, "hold": 1, "allow": 2}
 _OWN = frozenset({"principal", "tenant", "roles"})
@@ -270,7 +270,7 @@ def _walked(flow: p.Flow[object], turn: int, ledgers: Ledgers) -> _Answer:
 def _answered(command: object, turn: int, ledgers: Ledgers) -> object:
     match command:
         case p.OpenTurn():
-            return _opened(turn)
+            return opened(turn)
         case p.FindTwins() | p.LoadHandles():
             return {}
         case p.LoadLedger():
@@ -285,19 +285,3 @@ def _answered(command: object, turn: int, ledgers: Ledgers) -> object:
             return command.proposal
         case _:
             raise UnknownError(f"the walk asked for {type(command).__name__}")
-
-
-def _opened(turn: int) -> p.Opened:
-    return p.Opened(
-        turn=turn,
-        again=p.Again.NEW,
-        rows={},
-        run=1,
-        steps=1,
-        seconds=0,
-        tokens=0,
-        cost=Decimal(0),
-        tokens_known=True,
-        total_tokens=0,
-        total_cost=Decimal(0),
-    )

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from guard.core import audit
+from guard.core import audit_ends
 from guard.core import ports as p
 from guard.core.answer import unknown
 from guard.core.endings import as_now
@@ -52,8 +52,8 @@ def settling(chat: Chat, history: Sequence[JsonObject] = ()) -> p.Flow[list[Json
     first = [(row, outcome) for row in rows if row.key in marked and (outcome := ready.get(row.key)) is not None]
     redactor = chat.guard.redactor
     events = (
-        *(audit.delivered(row.key, row.call, outcome, redactor) for row, outcome in again),
-        *(audit.delivered(row.key, row.call, outcome, redactor, again=False) for row, outcome in first),
+        *(audit_ends.delivered(row.key, row.call, outcome, redactor) for row, outcome in again),
+        *(audit_ends.delivered(row.key, row.call, outcome, redactor, again=False) for row, outcome in first),
     )
     if marked or events:
         yield from p.ask(Consult(question=lambda store: store.told(marked, events)))

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 from guard.core import ports as p
 from guard.core.answer import refused
-from guard.core.audit import delivered, said
-from guard.core.board import Context
+from guard.core.audit import said
+from guard.core.audit_ends import delivered
 from guard.core.budget import USED_UP, spent_by
+from guard.core.context import Context
 from guard.core.model import Approval, CallKey, ConversationRef, Outcome, Refusal, Session, ToolCall, Usage
 from guard.core.pipeline import Walked, guard_turn
 from guard.core.reasons import Reason
@@ -131,6 +132,8 @@ class Chat:
             now=guard.store.now(),
             count=guard.count_tokens,
             sessions=guard.sessions,
+            salt=partial(token_hex, 16),
+            gap=guard.gaps.offer(),
         )
 
     def measured(self, *, wired: bool = True) -> p.Flow[Context]:
@@ -213,7 +216,8 @@ class Chat:
     def _walk(self, opening: p.OpenTurn, read: Reply) -> p.Flow[Walked]:
         try:
             context = yield from self.measured()
-            return (yield from guard_turn(opening, context, truncated=read.truncated, most=self.wire.most_calls))
+            walked = yield from guard_turn(opening, context, truncated=read.truncated, most=self.wire.most_calls)
+            return self._noted(walked, context)
         except ConversationError:
             return not_yours(opening, self.guard.redactor)
 
@@ -227,6 +231,12 @@ class Chat:
             if outcome.turn and not outcome.replayed  # without a turn nothing of it is on record
         ]
         self.guard.store.announce(events)
+
+    def _noted(self, walked: Walked, context: Context) -> Walked:
+        """Count what was refused for lack of a record, and go on owing what was counted before and is not on record yet."""
+        self.guard.gaps.settle(context.gap)
+        self.guard.gaps.note(walked.outcomes, context.policy.tools, context.now)
+        return walked
 
     def _pending(self, outcomes: Sequence[Outcome], asked: tuple[Approval, ...]) -> p.Flow[tuple[Approval, ...]]:
         """The approvals that held calls wait for: those that this walk asked for, and what the store has of the others."""
@@ -244,7 +254,7 @@ class Chat:
         opening = p.OpenTurn(ref=self.ref, digest=digest_of((call,)), calls=(call,), usage=FREE, key=key or "")
         try:
             context = yield from self.measured(wired=False)
-            walked = yield from guard_turn(opening, context)
+            walked = self._noted((yield from guard_turn(opening, context)), context)
         except ConversationError:
             walked = not_yours(opening, self.guard.redactor)
         self._delivered(opening, walked.outcomes)

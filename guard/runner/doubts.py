@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from guard.core import answer, audit
+from guard.core import answer, audit_ends
 from guard.core.approval import Approval
 from guard.core.audit_votes import record
 from guard.core.endings import in_doubt
@@ -86,7 +86,7 @@ class Doubts:
         redactor = hiding(self._guard, row.key, row.arguments)
         told = redactor.detect(None, reason)[0]
         outcome = answer.found_out(row.call, row.key, row.arguments, row.approval, happened=happened, reason=told)
-        event = audit.reconciled(row.key, row, approver, happened, reason, redactor)
+        event = audit_ends.reconciled(row.key, row, approver, happened, reason, redactor)
         settled = self._guard.store.reconcile(replace(row, status=outcome.status, outcome=outcome), event)
         if not happened:
             self._withdraw(row, approver)

@@ -30,7 +30,9 @@ from guard.runner.conversation import AsyncConversation, Conversation
 from guard.runner.doubts import AsyncDoubts, Doubts
 from guard.runner.drivers import SyncRun
 from guard.runner.drivers_async import AsyncRun
+from guard.runner.erasing import KEEP, Payloads, Sweeper
 from guard.runner.force import InForce
+from guard.runner.gaps import Gaps
 from guard.runner.grants import Grants
 from guard.runner.grants_async import AsyncGrants
 from guard.runner.hands import Hands
@@ -53,7 +55,7 @@ class Witness(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where the policy came from and how it is kept up to date.
+    """Where the policy came from, how it is kept up to date, and how many seconds raw values are kept (None: for ever).
 
     `mark` says from which contents it was made, `parts` what it consists of, `every` is how many seconds are between two looks (None: nobody looks), `stale_after` for how
     many it is relied on without being found again, `signal` a Casbin watcher; `witness` makes checkpoints while the guard is open.
@@ -66,6 +68,7 @@ class Origin:
     stale_after: float | None = None
     signal: Any = None
     witness: Witness | None = None
+    keep_payloads: float | None = KEEP
 
 
 class GuardBase:
@@ -91,11 +94,12 @@ class GuardBase:
         asking = sorted(name for name, probe in (probes or {}).items() if inspect.iscoroutinefunction(probe))
         if asking and not self._awaits:
             raise GuardError(f"{', '.join(asking)}: async probes need AsyncGuard")
-        self.store, self.count_tokens = store, count_tokens
+        self.store, self.count_tokens, self.gaps = store, count_tokens, Gaps()
         self.sessions: Sessions | None = None
         hiding = replace(redactor, tag=partial(keyed, store.secret))
         hands = Hands(store=store, tools=tools, redactor=hiding, patience=patience, probes=probes or {})
         origin = origin or Origin()
+        self._sweeper = Sweeper(Payloads(store, hiding), origin.keep_payloads, store.now)
         self.reloader = Reloader(
             InForce(policy=policy, hands=hands, mark=origin.mark, parts=origin.parts),
             origin.source,
@@ -200,6 +204,7 @@ class GuardBase:
         ref = self._ref(session, conversation)
         with suppress(StoreError):
             self.store.open(ref)
+        self._sweeper.look()
         return ref
 
 

@@ -20,7 +20,7 @@ from types import GeneratorType
 from typing import Any, Generic, TypeVar, cast
 
 from guard.core import ports as p
-from guard.core.audit import reference
+from guard.core.audit_ends import reference
 from guard.core.granting import FindGrants, UseGrant
 from guard.core.model import Session
 from guard.core.sealing import answering
@@ -58,7 +58,7 @@ _ANSWERS: dict[type, Callable[[p.Store, Any], Any]] = {
     p.TakeQuota: lambda store, command: store.take(command),
     p.AskApproval: lambda store, command: store.ask(command),
     p.Void: lambda store, command: store.end(command.approval, status="superseded", by="", event=command.event),
-    p.Record: lambda store, command: store.hold(command) if command.asks else store.record(command.rows, command.events),
+    p.Record: lambda store, command: store.hold(command) if command.asks else written_down(store, command),
     p.Lapse: lambda store, command: store.lapse(command),
     Consult: lambda store, command: command.question(store),
 }

@@ -42,11 +42,13 @@ class _Held:
     due: float
 
 
-def written_down(store: p.Store, finish: p.Finish) -> p.CallRow | None:
-    """Write outcomes, their events, and what went back as handles, in one transaction."""
-    if finish.handles:
-        return store.record(finish.rows, finish.events, finish.handles)
-    return store.record(finish.rows, finish.events)
+def written_down(store: p.Store, command: p.Finish | p.Record) -> p.CallRow | None:
+    """Write rows, their events, and what went back as handles, in one transaction; those of look-ups a moment later where the host said so."""
+    handles = command.handles if isinstance(command, p.Finish) else ()
+    later = getattr(store, "later", None) if command.light else None
+    if later is not None and later(command.rows, command.events, handles):
+        return None
+    return store.record(command.rows, command.events, handles) if handles else store.record(command.rows, command.events)
 
 
 class Keeper:

@@ -14,14 +14,19 @@ import time
 from collections.abc import Callable
 from functools import partial
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from guard.core.ports import Store
 from guard.errors import StoreError
+from guard.stores.payload_keys import Keyring
+
+if TYPE_CHECKING:
+    from guard.stores.ledger import LedgerStore
 
 Clock = Callable[[], float]
 
 
-def _memory(rest: str, clock: Clock | None) -> Store:
+def _memory(rest: str, clock: Clock | None, keys: Keyring | None) -> LedgerStore:  # noqa: ARG001 - nothing of it leaves the process
     from guard.stores.memory import memory_store  # noqa: PLC0415 - a store is imported when it is opened
 
     if rest:
@@ -29,7 +34,7 @@ def _memory(rest: str, clock: Clock | None) -> Store:
     return memory_store(clock=clock or time.time)
 
 
-def _sqlite(rest: str, clock: Clock | None) -> Store:
+def _sqlite(rest: str, clock: Clock | None, keys: Keyring | None) -> LedgerStore:
     from guard.stores.sqlite import sqlite_store  # noqa: PLC0415 - a store is imported when it is opened
 
     path = rest.removeprefix("/")
@@ -37,7 +42,7 @@ def _sqlite(rest: str, clock: Clock | None) -> Store:
         raise StoreError(
             "write sqlite:///relative.db or sqlite:////absolute.db, without options; memory:// keeps nothing on disk"
         )
-    return sqlite_store(path, clock=clock or time.time)
+    return sqlite_store(path, clock=clock or time.time, keys=keys)
 
 
 def needs_postgres() -> ModuleType:
@@ -51,12 +56,12 @@ def needs_postgres() -> ModuleType:
     return postgres
 
 
-def _postgres(scheme: str, rest: str, clock: Clock | None) -> Store:
-    store: Store = needs_postgres().postgres_store(f"{scheme}://{rest}", clock=clock)
+def _postgres(scheme: str, rest: str, clock: Clock | None, keys: Keyring | None) -> LedgerStore:
+    store: LedgerStore = needs_postgres().postgres_store(f"{scheme}://{rest}", clock=clock, keys=keys)
     return store
 
 
-SCHEMES: dict[str, Callable[[str, Clock | None], Store]] = {
+SCHEMES: dict[str, Callable[[str, Clock | None, Keyring | None], LedgerStore]] = {
     "memory": _memory,
     "sqlite": _sqlite,
     "postgresql": partial(_postgres, "postgresql"),
@@ -68,14 +73,27 @@ def _known() -> str:
     return ", ".join(f"{name}://" for name in SCHEMES if name != "postgres")
 
 
-def open_store(url: str, *, clock: Clock | None = None) -> Store:
+def open_store(
+    url: str, *, clock: Clock | None = None, keys: Keyring | None = None, locked: bool = False, batch: float | None = None
+) -> Store:
     """Open the store that `url` names. Raises StoreError when that cannot be done.
 
     `clock` gives seconds since the epoch; without one, time is this machine's, or the server's where the store has one.
+    `keys` encrypt the payloads; see `payload_keys`. Without them a store whose payloads are encrypted is not opened, unless it may stay `locked`: then
+    only its other tables can be read. `batch`: seconds that records of allowed look-ups may wait; see `batching`.
     """
     scheme, mark, rest = url.partition("://")
     opener = SCHEMES.get(scheme) if mark else None
     if opener is None:
         cure = "" if mark else "; write sqlite:///guard.db"
         raise StoreError(f"there is no store of this kind; known: {_known()}{cure}")
-    return opener(rest, clock)
+    store = opener(rest, clock, keys)
+    try:
+        if not locked:
+            store.check_key()
+        if batch:
+            store.batch(batch)
+    except StoreError:
+        store.close()
+        raise
+    return store

@@ -17,8 +17,10 @@ from guard.stores.sql import FAR
 from guard.stores.tables import Asked
 
 LOG = logging.getLogger("guard")
+BODY = 13
+"""Which column of `sql.ASKED` holds the payload."""
 _DETAIL = (
-    *("tool", "definition", "kind", "origins", "show", "requester", "by", "by_self", "policy", "rule", "decided_roles"),
+    *("tool", "definition", "kind", "show", "requester", "by", "by_self", "policy", "rule", "decided_roles"),
     *("revision", "need", "use_within", "use_by", "supersedes", "superseded_by", "editable", "edited_by", "authors", "secret"),
     *("why", "on_message", "escalate_at", "escalate_to", "escalated_at", "ended_by", "ended_at"),
 )
@@ -30,9 +32,12 @@ _CLOSED = _STATUSES - {"pending", "approved"}
 
 
 def approval_payload(approval: Approval) -> str:
-    """The raw values of an approval: arguments, the provider's call id, the reason, what voters wrote, the line filled from arguments."""
+    """The raw values of an approval: arguments and their origins, the call id, the reason, what voters wrote, the line made of arguments.
+
+    The names of arguments may be the model's own words.
+    """
     words = [[vote.reason, vote.note] for vote in approval.votes]
-    return dump([approval.arguments, approval.call_id, approval.reason, words, approval.effect])
+    return dump([approval.arguments, approval.call_id, approval.reason, words, approval.effect, dict(approval.origins)])
 
 
 def approval_detail(approval: Approval) -> str:
@@ -88,8 +93,9 @@ def _asked(columns: Columns) -> Asked:
     name, fingerprint, status, run, decided_run, branch, turn, position, requested_at, expires_at, *rest = columns
     decided_at, decided_by, detail, body, tenant, conversation = rest
     arguments, call_id, reason, *more = load(body)
-    words, effect = more or ([], "")  # came later
+    words, effect = more[:2] or ([], "")  # came later
     fields: dict[str, Any] = {key: tuple(value) if key in _TUPLES else value for key, value in load(detail).items()}
+    fields["origins"] = more[2] if len(more) > 2 else fields.get("origins", {})
     decide_by, votes = fields.pop("expires_at", None), fields.pop("votes", [])
     fields |= {name: None if fields.get(name) is None else float(fields[name]) for name in _TIMES}
     ends_at = _moment(expires_at)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from guard.stores.locks import Lock
 from guard.stores.tables import T, Tables
 
 
@@ -17,6 +18,7 @@ class Backend(Protocol):
 
     blocking: bool  # whether calls may wait for a disk or network
     secret: bytes  # 32 random bytes, made with the tables
+    lock: Lock  # what shuts and opens the payloads
     older: bool  # whether it was found to be older than what was written to it: a backup was put back
 
     def read(self, work: Callable[[Tables], T]) -> T:

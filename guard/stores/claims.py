@@ -105,6 +105,7 @@ def kept(old: CallRow, row: CallRow) -> CallRow:
         lease=old.lease,
         idem=old.idem,
         executor=old.executor,
+        salt=old.salt or row.salt,
     )
 
 

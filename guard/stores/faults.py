@@ -23,6 +23,7 @@ _CAUSES: Final = (
     ("SQLITE_NOTADB", "damaged", "it is not a database"),
     ("SQLITE_FULL", "disk_full", "the disk is full"),
     ("SQLITE_CANTOPEN", "unavailable", "it cannot be opened"),
+    ("SQLITE_CONSTRAINT_TRIGGER", "payload_key", "its payloads are encrypted, and this program has no key"),
     ("SQLITE_IOERR", "io_error", "the disk reports an error"),
 )
 _FIXED: Final = {44: 6, 50: 7}  # 3.x: the release that the cure was carried back to

@@ -32,18 +32,18 @@ from guard.core.ports import (
     Vaulted,
 )
 from guard.errors import ApprovalError, StoreError
-from guard.stores import approvals, budgets, claims, doubts, grants, turns, vault, votes
+from guard.stores import approvals, budgets, claims, doubts, grants, lookups, turns, vault, votes
 from guard.stores.backend import Backend
+from guard.stores.batch_store import BatchStore
 from guard.stores.executors import me, process
 from guard.stores.grant_ledger import GrantLedger
-from guard.stores.log_store import LogStore
 from guard.stores.owners import home_of, own, visible
 from guard.stores.plain import plain
 from guard.stores.tables import Plain, Tables, Wanted
 from guard.stores.watermark import older
 
 
-class LedgerStore(GrantLedger, LogStore):
+class LedgerStore(GrantLedger, BatchStore):
     """The `Store` port over any `Backend`. StoreError comes from the tables; methods say what else they raise."""
 
     __slots__ = ("__weakref__", "_epoch", "blocking", "secret")
@@ -52,7 +52,7 @@ class LedgerStore(GrantLedger, LogStore):
         super().__init__(tables, chains)
         self.blocking = tables.blocking
         self.secret = tables.secret
-        self._epoch = tables.read(lambda found: found.epoch())
+        self._epoch = self._begun()
 
     @property
     def writer(self) -> Mapping[str, Any]:
@@ -74,11 +74,11 @@ class LedgerStore(GrantLedger, LogStore):
 
     def load_ledger(self, command: LoadLedger) -> Ledger:
         """Calls of the tools asked for from earlier turns that are done, started, unknown or held; the caller filters by status."""
-        return self._tables.read(lambda tables: _ledger(tables, command))
+        return self._tables.read(lambda tables: lookups.ledger(tables, command))
 
     def find_twins(self, command: FindTwins) -> Mapping[str, CallRow]:
         """For each mark the newest call of the conversation that is held, started, unknown or done."""
-        return self._tables.read(lambda tables: _twins(tables, command))
+        return self._tables.read(lambda tables: lookups.twins(tables, command))
 
     def take(self, command: TakeQuota) -> tuple[Charge | Shadowed | None, ...]:
         """Reserve quota call by call; None, the first exceeded charge, or what shadow limits would have refused."""
@@ -109,8 +109,12 @@ class LedgerStore(GrantLedger, LogStore):
 
     def claim(self, command: Claim) -> ClaimAnswer:
         """Take the call and spend its approval, or say who has it."""
-        given = plain(command, self._epoch) if self.blocking else None
+        given = plain(command, self._epoch, self._tables.lock) if self.blocking else None
         return self._tables.write(lambda tables: self._claim(tables, command, given))
+
+    def check_key(self) -> None:
+        """Raise StoreError (`payload_key`) where the payloads are encrypted and no key was given: nothing could be decided or read."""
+        self._tables.lock.check()
 
     @property
     def older(self) -> bool:
@@ -156,7 +160,7 @@ class LedgerStore(GrantLedger, LogStore):
 
     def turn_of(self, ref: ConversationRef, digest: str) -> int | None:
         """The newest turn of this branch with these calls, turns with a key left out; None where there is none."""
-        return self._tables.read(lambda tables: _turn_of(tables, ref, digest))
+        return self._tables.read(lambda tables: lookups.turn_of(tables, ref, digest))
 
     def approvals(
         self, *, tenant: str | None = None, status: str | None = None, conversation: str | None = None
@@ -253,23 +257,3 @@ def _or_raise(answer: Approval | ApprovalError) -> Approval:
     if isinstance(answer, ApprovalError):
         raise answer
     return answer
-
-
-def _ledger(tables: Tables, command: LoadLedger) -> Ledger:
-    if not visible(tables, command.ref):
-        return Ledger()
-    home = home_of(command.ref)
-    calls = tables.ledger(home, command.tools, command.before, claims.LEDGER) if command.tools else ()
-    return Ledger(calls=calls, words=tables.words(home) if command.words else ())
-
-
-def _twins(tables: Tables, command: FindTwins) -> dict[str, CallRow]:
-    if not visible(tables, command.ref):
-        return {}
-    found = ((mark, tables.alike(home_of(command.ref), mark, claims.LEDGER)) for mark in command.marks)
-    return {mark: row for mark, row in found if row is not None}
-
-
-def _turn_of(tables: Tables, ref: ConversationRef, digest: str) -> int | None:
-    mark = tables.newest(home_of(ref), ref.branch, digest) if visible(tables, ref) else None
-    return None if mark is None else mark.turn

@@ -19,16 +19,19 @@ from guard.stores.chain import GENESIS, write
 from guard.stores.claims import FINISHED, LEDGER
 from guard.stores.gate import Gate
 from guard.stores.ledger import LedgerStore
+from guard.stores.locks import OPEN
 from guard.stores.memory_doubts import Room
+from guard.stores.memory_erasing import MemoryErasing
 from guard.stores.memory_grants import MemoryGrants
 from guard.stores.stamp import Stamps
 from guard.stores.tables import Home, Mark, Place, Plain, T, Tables, Talk
 
 
-class MemoryTables(MemoryGrants):
+class MemoryTables(MemoryGrants, MemoryErasing):
     """`Tables` in dicts. The object itself is the transaction."""
 
     blocking = False
+    lock = OPEN  # nothing of it leaves the process
     older = False
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -36,7 +39,6 @@ class MemoryTables(MemoryGrants):
         self.clock = clock
         self.secret = token_bytes(32)
         self._gate = Gate()
-        self._talks: dict[Home, Talk] = {}
         self._spent: dict[str, None] = {}
         self._audit: list[tuple[str, str, str]] = []  # prev, hash, body
         self._checkpoints: list[Checkpoint] = []
@@ -88,13 +90,13 @@ class MemoryTables(MemoryGrants):
         """Keep changed counters."""
         self._undo.put(self._talks, talk.home, talk)
 
-    def say(self, home: Home, number: int, text: str) -> None:  # noqa: ARG002 - the list counts by itself
+    def say(self, home: Home, number: int, text: str) -> None:
         """Keep the user's words."""
-        self._undo.append(self._rooms[home].words, text)
+        self._undo.put(self._rooms[home].words, number, (self.now, text))
 
     def words(self, home: Home) -> tuple[str, ...]:
         """Everything that the user said."""
-        return tuple(self._rooms[home].words)
+        return tuple(text for _, (_, text) in sorted(self._rooms[home].words.items()))
 
     def newest(self, home: Home, branch: str, digest: str | None = None) -> Mark | None:
         """The newest turn of a branch."""

@@ -44,7 +44,7 @@ def migrate(url: str) -> Versions:
     if scheme in {"postgresql", "postgres"}:
         return Versions(found=needs_postgres().migrate(url)[0])
     before = look(url)
-    open_store(url).close()
+    open_store(url, locked=True).close()
     return before
 
 

@@ -12,22 +12,24 @@ from typing import Any
 from guard.core.ports import Claim
 from guard.stores import rows
 from guard.stores.executors import me
-from guard.stores.sql_approvals import name_of
+from guard.stores.locks import OPEN, Lock
+from guard.stores.rows import name_of
 from guard.stores.tables import Plain
 
 
-def plain(command: Claim, epoch: int) -> Plain | None:
+def plain(command: Claim, epoch: int, lock: Lock = OPEN) -> Plain | None:
     """The claim written out, where it is a first one that spends nothing; all that may stand in its way then is what the tables hold."""
     row = command.row
     if command.approval is not None or command.grant is not None or command.again or row.outcome is not None:
         return None
     event = command.event(1) if callable(command.event) else command.event
-    return Plain(_columns(command, epoch), event, row.idem, command.lease)
+    return Plain(_columns(command, epoch, lock), event, row.idem, command.lease)
 
 
-def _columns(command: Claim, epoch: int) -> tuple[Any, ...]:
+def _columns(command: Claim, epoch: int, lock: Lock) -> tuple[Any, ...]:
     row, key = command.row, command.row.key
     name = name_of((key.ref.tenant, key.ref.conversation))
+    payload = f"call:{name}:{key.turn}:{key.position}"
     return (
         name,
         key.ref.principal,
@@ -50,6 +52,6 @@ def _columns(command: Claim, epoch: int) -> tuple[Any, ...]:
         command.lease,
         row.idem,
         me(row.executor),
-        f"call:{name}:{key.turn}:{key.position}",
-        rows.call_payload(row),
+        payload,
+        lock.shut(payload, rows.call_payload(row)),
     )

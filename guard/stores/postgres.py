@@ -13,8 +13,10 @@ from contextlib import suppress
 from functools import partial
 
 from guard.errors import StoreError
-from guard.stores import postgres_schema, postgres_sql, sql
+from guard.stores import locks, postgres_schema, postgres_sql, sql
 from guard.stores.ledger import LedgerStore
+from guard.stores.locks import Lock, registered
+from guard.stores.payload_keys import Keyring
 from guard.stores.postgres_errors import RETRIED, FailedError, store_error
 from guard.stores.postgres_pool import Limits, Pool, StaleError
 from guard.stores.postgres_tables import AgainError, Reading, Writing
@@ -34,7 +36,7 @@ class PostgresBackend:
     blocking = True
     older = False  # found out when it connects: then nothing can be asked at all
 
-    def __init__(self, url: str, *, clock: Callable[[], float] | None, limits: Limits) -> None:
+    def __init__(self, url: str, *, clock: Callable[[], float] | None, limits: Limits, keys: Keyring | None = None) -> None:
         self.clock = clock or ServerClock(self._ask)
         self._given = clock is not None
         self.pool = Pool(url, limits)
@@ -43,6 +45,9 @@ class PostgresBackend:
         self.pool.check = self._same
         try:
             self.secret = self._run(postgres_schema.secret)
+            self.lock = Lock(keys, self._run(_key_ids))
+            if self.lock.fresh is not None:
+                self._run(partial(_register, self.lock, self.clock()))
         except BaseException:
             self.close()
             raise
@@ -52,7 +57,7 @@ class PostgresBackend:
 
         def whole(wire: Wire) -> T:
             wire.execute(postgres_sql.BEGIN_READ)
-            tables = Reading(wire, self.clock() if self._given else None)
+            tables = Reading(wire, self.clock() if self._given else None, self.lock)
             answer = work(tables)
             tables.finish()
             return answer
@@ -75,7 +80,7 @@ class PostgresBackend:
     def _written(self, work: Callable[[Tables], T], about: float, sure: bool, wire: Wire) -> tuple[T, bool]:  # noqa: FBT001 - bound
         try:
             wire.begin(postgres_sql.BEGIN_WRITE)
-            tables = Writing(wire, self.clock() if self._given else None, about=about, sure=sure)
+            tables = Writing(wire, self.clock() if self._given else None, self.lock, about=about, sure=sure)
             answer = work(tables)
             tables.finish()
         except FailedError as failed:
@@ -128,6 +133,18 @@ class PostgresBackend:
         self.pool.close()
 
 
+def _key_ids(wire: Wire) -> list[str]:
+    return [name for (name,) in wire.execute(locks.KEY_IDS).fetchall()]
+
+
+def _register(lock: Lock, now: float, wire: Wire) -> None:
+    """Write the key's id down; whoever is first also makes the database refuse what is plain."""
+    wire.execute(postgres_sql.BEGIN_WRITE)
+    wire.execute(postgres_sql.MIGRATING)
+    registered(lock, wire.execute, now, locks.FORBID_POSTGRES, first=not _key_ids(wire))
+    wire.commit()
+
+
 class ServerClock:
     """The server's time, from its distance to a clock that never stands still or jumps. Asks the server once a minute."""
 
@@ -155,9 +172,11 @@ class ServerClock:
         self._distance, self._until = now - (before + after) / 2, after + _FRESH
 
 
-def postgres_store(url: str, *, clock: Callable[[], float] | None = None, limits: Limits | None = None) -> LedgerStore:
+def postgres_store(
+    url: str, *, clock: Callable[[], float] | None = None, limits: Limits | None = None, keys: Keyring | None = None
+) -> LedgerStore:
     """Open a database that was migrated. Raises StoreError (code `version` where it was not)."""
-    return LedgerStore(PostgresBackend(url, clock=clock, limits=limits or Limits()), chains=postgres_sql.CHAINS)
+    return LedgerStore(PostgresBackend(url, clock=clock, limits=limits or Limits(), keys=keys), chains=postgres_sql.CHAINS)
 
 
 def migrate(url: str) -> tuple[int, int]:

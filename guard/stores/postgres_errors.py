@@ -17,6 +17,7 @@ _EXACT: Final = {
     "40001": ("deadlock", "several writers were in each other's way, time and again"),
     "23505": ("unavailable", "there is a row with this key already"),
     "23502": ("damaged", "a chain of the audit has no head: it is damaged"),
+    "23514": ("payload_key", "its payloads are encrypted, and this program has no key"),
     "57014": ("timeout", "a statement took too long"),
     "55P03": ("timeout", "a lock was not free in time"),
     "25P03": ("timeout", "the transaction took too long"),

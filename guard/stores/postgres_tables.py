@@ -17,9 +17,11 @@ from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Event, Won
 from guard.errors import StoreError
 from guard.stores import postgres_sql, postgres_take, rows, sql
+from guard.stores.locks import OPEN, Lock
 from guard.stores.postgres_chains import seal
 from guard.stores.postgres_wire import Reply, Wire
-from guard.stores.sql_approvals import given, name_of
+from guard.stores.rows import name_of
+from guard.stores.sql_approvals import given
 from guard.stores.sql_tables import SqlTables
 from guard.stores.tables import ZERO, Asked, Budget, Home, Place, Plain, Talk, Wanted
 from guard.stores.watermark import Head
@@ -37,8 +39,8 @@ class Reading(SqlTables):
 
     connection: Wire
 
-    def __init__(self, wire: Wire, now: float | None) -> None:
-        super().__init__(wire, 0.0, wire.stamps)
+    def __init__(self, wire: Wire, now: float | None, lock: Lock = OPEN) -> None:
+        super().__init__(wire, 0.0, wire.stamps, lock=lock)
         self._now = now
         self._started: Reply | None = None
 
@@ -72,8 +74,8 @@ class Reading(SqlTables):
 class Writing(Reading):
     """`Tables` in a transaction that writes. `sure`: every answer is waited for, since the quick way has failed. `about`: roughly what time it is."""
 
-    def __init__(self, wire: Wire, now: float | None, *, about: float, sure: bool) -> None:
-        super().__init__(wire, now)
+    def __init__(self, wire: Wire, now: float | None, lock: Lock = OPEN, *, about: float, sure: bool) -> None:
+        super().__init__(wire, now, lock)
         self._about = about
         self.over = False  # whether it was committed already
         self.approved_one = False  # whether somebody may be waiting for what was written

@@ -9,21 +9,28 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from decimal import Decimal
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any, TypeAlias, TypeVar
 
 from guard.core.model import CallKey, Content, ConversationRef, Evidence, Image, Outcome, ToolCall
 from guard.core.ports import CallRow, Vaulted
 from guard.core.reasons import Reason
-from guard.core.values import Json, encode
+from guard.core.values import Json, digest, encode
 from guard.errors import StoreError
 from guard.stores.chain import storable
 from guard.stores.claims import LEDGER
+from guard.stores.locks import MARK, OPEN, Lock
 from guard.stores.tables import Home, Span, Talk
 
 Columns: TypeAlias = tuple[Any, ...]
 
 _decode = json.JSONDecoder(parse_float=Decimal).decode
+
+
+@lru_cache(maxsize=4096)
+def name_of(home: Home) -> str:
+    """The id of a conversation's row: known without asking the database."""
+    return digest(*home)[:32]
 
 
 def dump(value: Json) -> str:
@@ -130,9 +137,8 @@ def call_payload(row: CallRow) -> str:
     if outcome is not None:
         same = outcome.arguments is row.arguments
         told = [outcome.call_id, outcome.tool, same, None if same else outcome.arguments]
-    return dump(
-        [row.call.id, row.call.tool, row.call.arguments, row.arguments, row.value, told, *([row.edits] if row.edits else [])]
-    )
+    more = [row.salt, *([row.edits] if row.edits else [])]
+    return dump([row.call.id, row.call.tool, row.call.arguments, row.arguments, row.value, told, *more])
 
 
 def call_columns(row: CallRow, conversation: str, payload: str) -> Columns:
@@ -188,11 +194,13 @@ def vaulted(columns: Columns) -> Vaulted:
 
 
 @whole
-def call_row(columns: Columns) -> CallRow:
+def call_row(columns: Columns, lock: Lock = OPEN) -> CallRow:
     """A call from the columns of `sql.CALL`."""
     turn, position, branch, name, status, kind, fingerprint, mark, run, again, settled, at, approval, *rest = columns
     owned, evidence, outcome, effect, attempt, lease, idem, executor, body, tenant, conversation, principal = rest
-    call_id, tool, proposed, arguments, value, told, *edits = load(body)
+    call_id, tool, proposed, arguments, value, told, *more = load(
+        body if body[:1] != MARK else lock.open(f"call:{name_of((tenant, conversation))}:{turn}:{position}", body)
+    )
     ref = ConversationRef(tenant=tenant, principal=principal, conversation=conversation, branch=branch)
     return CallRow(
         key=CallKey(ref, turn, position, name),
@@ -216,7 +224,8 @@ def call_row(columns: Columns) -> CallRow:
         lease=None if lease is None else _time(lease),
         idem=idem,
         executor=executor,
-        edits=edits[0] if edits else {},
+        salt=next((one for one in more if isinstance(one, str)), ""),  # both came later
+        edits=next((one for one in more if isinstance(one, dict)), {}),
     )
 
 

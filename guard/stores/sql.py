@@ -17,7 +17,7 @@ SAVE = (
     " total_tokens = ?, total_cost = ?, total_known = ? WHERE id = ?"
 )
 SAY = "INSERT INTO words (conversation, number, at, payload) VALUES (?, ?, ?, ?)"
-WORDS = "SELECT p.body FROM words w JOIN payloads p ON p.id = w.payload WHERE w.conversation = ? ORDER BY w.number"
+WORDS = "SELECT p.id, p.body FROM words w JOIN payloads p ON p.id = w.payload WHERE w.conversation = ? ORDER BY w.number"
 
 _MARK = "SELECT turn, digest, run, at FROM turns"
 _COUNT = "SELECT COUNT(*) FROM turns"
@@ -94,6 +94,18 @@ PAYLOAD_ONCE = "INSERT INTO payloads (id, kind, body) VALUES (?, ?, ?) ON CONFLI
 LAST_HANDLE = "SELECT at FROM handles WHERE conversation = ? ORDER BY at DESC LIMIT 1 OFFSET ?"
 FORGET_PAYLOADS = "DELETE FROM payloads WHERE id IN (SELECT payload FROM handles WHERE conversation = ? AND at < ?)"
 FORGET_HANDLES = "DELETE FROM handles WHERE conversation = ? AND at < ?"
+
+BATCHING = "SELECT executor, seconds, at FROM batching ORDER BY at, executor"
+BEGIN_BATCHING = "INSERT INTO batching (executor, seconds, at) VALUES (?, ?, ?)"
+END_BATCHING = "DELETE FROM batching WHERE executor = ?"
+AGED = (
+    "SELECT t.tenant, t.conversation, c.turn, c.position FROM calls c JOIN conversations t ON t.id = c.conversation WHERE c.erased IS NULL"
+    " AND c.at <= ? AND COALESCE(c.ended, c.at) <= ? AND c.status NOT IN ('held', 'started', 'unknown') ORDER BY c.at LIMIT ?"
+)
+HOMES = "SELECT tenant, conversation FROM conversations WHERE principal = ? OR conversation = ? ORDER BY tenant, conversation"
+ERASED = "UPDATE calls SET erased = ? WHERE conversation = ? AND turn = ? AND position = ?"
+FORGET_VOTES = "DELETE FROM payloads WHERE id IN (SELECT payload FROM votes WHERE approval = ?)"
+FORGET_WORDS = "DELETE FROM payloads WHERE id IN (SELECT payload FROM words WHERE conversation = ? AND at <= ?)"
 
 METER = "SELECT total, latest FROM budgets WHERE id = ?"
 PACE = "UPDATE budgets SET latest = ? WHERE id = ?"

@@ -6,20 +6,16 @@ What is special to one database (how a statement runs, how a transaction begins)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 from guard.core.approval import Approval, Vote
-from guard.core.values import digest
+from guard.errors import StoreError
 from guard.stores import approval_rows, rows, sql
 from guard.stores.approvals import is_due
+from guard.stores.locks import OPEN, Lock
+from guard.stores.payload_keys import CODE
+from guard.stores.rows import name_of
 from guard.stores.tables import Asked, Home, Place, Wanted
-
-
-@lru_cache(maxsize=4096)
-def name_of(home: Home) -> str:
-    """The id of a conversation's row: known without asking the database."""
-    return digest(*home)[:32]
 
 
 def _still(asked: Asked, wanted: Wanted) -> bool:
@@ -36,9 +32,10 @@ def given(wanted: Wanted) -> dict[str, Any]:
 class Statements:
     """Runs statements on the connection of the transaction: any object whose `execute` takes SQL with `?` and values."""
 
-    def __init__(self, connection: Any, now: float) -> None:
+    def __init__(self, connection: Any, now: float, lock: Lock = OPEN) -> None:
         self.connection = connection
         self.now = now
+        self.lock = lock
 
     def run(self, statement: str, *values: Any) -> None:
         """Run a statement that gives no rows. Whether it could be run may show later, but before the transaction ends."""
@@ -60,7 +57,7 @@ class Statements:
 
     def payload(self, name: str, kind: str, body: str) -> str:
         """Keep raw values; gives the name under which they stand."""
-        self.run(sql.PAYLOAD, name, kind, body)
+        self.run(sql.PAYLOAD, name, kind, self.lock.shut(name, body))
         return name
 
 
@@ -70,19 +67,19 @@ class SqlApprovals(Statements):
     def asked(self, approval_id: str) -> Asked | None:
         """One approval."""
         row = self.one(sql.ASKED, approval_id)
-        return None if row is None else approval_rows.asked_row(row)
+        return None if row is None else self._asked(row)
 
     def alive(self, home: Home, place: Place) -> tuple[Asked, ...]:
         """Live approvals of one call."""
-        return tuple(map(approval_rows.asked_row, self.all(sql.ALIVE, (name_of(home), *place))))
+        return tuple(map(self._asked, self.all(sql.ALIVE, (name_of(home), *place))))
 
     def about(self, home: Home, fingerprint: str) -> tuple[Asked, ...]:
         """Approvals for a fingerprint."""
-        return tuple(map(approval_rows.asked_row, self.all(sql.ABOUT, (name_of(home), fingerprint))))
+        return tuple(map(self._asked, self.all(sql.ABOUT, (name_of(home), fingerprint))))
 
     def asked_in(self, home: Home, run: int) -> tuple[Asked, ...]:
         """Approvals of a run."""
-        return tuple(map(approval_rows.asked_row, self.all(sql.ASKED_IN, (name_of(home), run))))
+        return tuple(map(self._asked, self.all(sql.ASKED_IN, (name_of(home), run))))
 
     def open_in(self, home: Home) -> tuple[Asked, ...]:
         """Pending approvals of a conversation."""
@@ -91,8 +88,21 @@ class SqlApprovals(Statements):
     def listed(self, wanted: Wanted) -> tuple[Asked, ...]:
         """Approvals that meet every field."""
         used = given(wanted)
-        found = map(approval_rows.asked_row, self.all(sql.listed(tuple(used)), tuple(used.values())))
+        found = map(self._asked, self.all(sql.listed(tuple(used)), tuple(used.values())))
         return tuple(asked for asked in found if _still(asked, wanted))
+
+    def _asked(self, row: tuple[Any, ...]) -> Asked:
+        """One row. Raises StoreError where it needs a key that is not here; what was damaged reads as one that cannot be read."""
+        body = row[approval_rows.BODY]
+        try:
+            opened = self.lock.open(f"approval:{row[0]}", body)
+        except StoreError as error:
+            if error.code == CODE:
+                raise
+            opened = ""
+        return approval_rows.asked_row(
+            row if opened is body else (*row[: approval_rows.BODY], opened, *row[approval_rows.BODY + 1 :])
+        )
 
     def waiting(self, tenant: str, principal: str) -> int:
         """How many questions of a person are pending."""

@@ -8,7 +8,8 @@ from decimal import Decimal
 from guard.core.ports import Charge
 from guard.core.values import digest
 from guard.stores import rows, sql
-from guard.stores.sql_approvals import SqlApprovals, name_of
+from guard.stores.rows import name_of
+from guard.stores.sql_approvals import SqlApprovals
 from guard.stores.tables import SUM, ZERO, Budget, Draw, Home, Place, Span
 
 

@@ -14,7 +14,7 @@ from guard.core.grants import Giver, Grant
 from guard.core.offers import SCOPES
 from guard.errors import StoreError
 from guard.stores import rows
-from guard.stores.sql_approvals import name_of
+from guard.stores.rows import name_of
 from guard.stores.sql_budgets import SqlBudgets
 from guard.stores.tables import Home, Place
 

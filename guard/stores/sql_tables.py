@@ -16,7 +16,9 @@ from guard.stores import rows, sql
 from guard.stores.chain import GENESIS, write
 from guard.stores.claims import FINISHED
 from guard.stores.executors import gone
-from guard.stores.sql_approvals import name_of
+from guard.stores.locks import OPEN, Lock
+from guard.stores.rows import name_of
+from guard.stores.sql_erasing import SqlErasing
 from guard.stores.sql_grants import SqlGrants
 from guard.stores.sql_log import SqlLog
 from guard.stores.stamp import Stamps
@@ -26,13 +28,19 @@ from guard.stores.watermark import Head, Watermark
 _ALL = 2**62  # LIMIT of no limit
 
 
-class SqlTables(SqlGrants, SqlLog):
+class SqlTables(SqlGrants, SqlLog, SqlErasing):
     """`Tables` on a connection that is in a transaction."""
 
     def __init__(
-        self, connection: Any, now: float, stamps: Stamps, known: dict[Any, Any] | None = None, watermark: Watermark | None = None
+        self,
+        connection: Any,
+        now: float,
+        stamps: Stamps,
+        known: dict[Any, Any] | None = None,
+        watermark: Watermark | None = None,
+        lock: Lock = OPEN,
     ) -> None:
-        super().__init__(connection, now)
+        super().__init__(connection, now, lock)
         self.stamps = stamps
         self._known = {} if known is None else known  # what nobody else can have changed since the transaction began
         self.watermark = watermark
@@ -75,7 +83,7 @@ class SqlTables(SqlGrants, SqlLog):
 
     def words(self, home: Home) -> tuple[str, ...]:
         """Everything that the user said."""
-        return tuple(rows.load(body) for (body,) in self.all(sql.WORDS, (name_of(home),)))
+        return tuple(rows.load(self.lock.open(name, body)) for name, body in self.all(sql.WORDS, (name_of(home),)))
 
     def newest(self, home: Home, branch: str, digest: str | None = None) -> Mark | None:
         """The newest turn of a branch."""
@@ -112,7 +120,7 @@ class SqlTables(SqlGrants, SqlLog):
     def row(self, home: Home, place: Place) -> CallRow | None:
         """One call."""
         found = self.one(sql.CALL, name_of(home), *place)
-        return None if found is None else _alive(rows.call_row(found))
+        return None if found is None else _alive(rows.call_row(found, self.lock))
 
     def rows(self, home: Home, turn: int | None) -> tuple[CallRow, ...]:
         """Calls in order."""
@@ -131,7 +139,7 @@ class SqlTables(SqlGrants, SqlLog):
         """Earlier calls of these tools."""
         name = name_of(home)
         found = [row for tool in tools for row in self.all(sql.CALLS_OF_TOOL, (name, tool, before))]
-        calls = map(rows.call_row, sorted(found, key=lambda row: (row[0], row[1])))
+        calls = (rows.call_row(one, self.lock) for one in sorted(found, key=lambda row: (row[0], row[1])))
         return tuple(row for row in calls if row.status in statuses)
 
     def alike(self, home: Home, mark: str, statuses: frozenset[str], *, run: int | None = None) -> CallRow | None:
@@ -189,13 +197,13 @@ class SqlTables(SqlGrants, SqlLog):
         """Keep the value behind a handle."""
         name = name_of(home)
         payload = f"handle:{name}:{one.handle}"
-        self.run(sql.PAYLOAD_ONCE, payload, "handle", rows.dump(one.value))
+        self.run(sql.PAYLOAD_ONCE, payload, "handle", self.lock.shut(payload, rows.dump(one.value)))
         self.run(sql.SEAL_AWAY, name, one.handle, one.kind, one.digest, one.tool, one.path, self.now, payload)
 
     def behind(self, home: Home, handle: str, since: float) -> Vaulted | None:
         """What stands behind a handle."""
         found = self.one(sql.HANDLE, name_of(home), handle, since)
-        return None if found is None else rows.vaulted(found)
+        return None if found is None else rows.vaulted((*found[:5], self.lock.open(f"handle:{name_of(home)}:{handle}", found[5])))
 
     def given_out(self, home: Home, newer: int) -> float | None:
         """When the handle was given out than which so many are newer."""
@@ -204,7 +212,7 @@ class SqlTables(SqlGrants, SqlLog):
 
     def forget_handles(self, home: Home, before: float) -> None:
         """Forget old handles."""
-        values = (name_of(home), before)
+        values = (name_of(home), min(before, 1e300))
         self.run(sql.FORGET_PAYLOADS, *values)
         self.run(sql.FORGET_HANDLES, *values)
 
@@ -217,7 +225,7 @@ class SqlTables(SqlGrants, SqlLog):
         self.run(sql.NEW_EPOCH, number, self.now, why)
 
     def _calls(self, statement: str, *values: Any) -> tuple[CallRow, ...]:
-        return tuple(map(_alive, map(rows.call_row, self.all(statement, values))))
+        return tuple(_alive(rows.call_row(one, self.lock)) for one in self.all(statement, values))
 
     # audit
 

@@ -10,14 +10,17 @@ import logging
 import sqlite3
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from guard.core.values import keyed
-from guard.stores import rows, schema, sql
+from guard.stores import locks, rows, schema, sql
 from guard.stores.chain import GENESIS
 from guard.stores.database import Database
 from guard.stores.file import Connection
 from guard.stores.ledger import LedgerStore
+from guard.stores.locks import Lock, registered
+from guard.stores.payload_keys import Keyring
 from guard.stores.sqlite_take import FileTables, prepare
 from guard.stores.stamp import Stamps
 from guard.stores.tables import T, Tables
@@ -29,7 +32,7 @@ class SqliteBackend:
 
     blocking = True
 
-    def __init__(self, path: str, *, clock: Callable[[], float], busy: float) -> None:
+    def __init__(self, path: str, *, clock: Callable[[], float], busy: float, keys: Keyring | None = None) -> None:
         self.clock = clock
         self.stamps = Stamps()
         self.watermark = Watermark()
@@ -38,6 +41,7 @@ class SqliteBackend:
         self.database.forked = self.stamps.renew
         try:
             self.secret = self.database.transact(_secret, writes=False)
+            self.lock = self._locked(keys)
             self.note = Note(Path(f"{Path(path).resolve()}-mark"), keyed(self.secret, "guard-store-v1"))
             self.older = self.note.contradicts(self._hash_of)
             if self.older:
@@ -59,7 +63,7 @@ class SqliteBackend:
 
         def on(connection: Connection) -> T:
             nonlocal heads
-            tables = FileTables(connection, self.clock(), self.stamps, connection.known, self.watermark)
+            tables = FileTables(connection, self.clock(), self.stamps, connection.known, self.watermark, self.lock)
             heads = tables.heads
             return work(tables)
 
@@ -74,6 +78,18 @@ class SqliteBackend:
     def wait(self, seconds: float) -> None:
         """A file wakes nobody: whoever waits looks again."""
         time.sleep(seconds)
+
+    def _locked(self, keys: Keyring | None) -> Lock:
+        known = self.database.transact(lambda found: [name for (name,) in found.execute(locks.KEY_IDS)], writes=False)
+        lock = Lock(keys, known)
+        if lock.fresh is not None:
+            self.database.transact(partial(self._register, lock), writes=True)
+        return lock
+
+    def _register(self, lock: Lock, connection: Connection) -> None:
+        """Write the key's id down, unless another process just did."""
+        first = connection.execute(locks.KEY_IDS).fetchone() is None
+        registered(lock, connection.execute, self.clock(), locks.FORBID_SQLITE, first=first)
 
     def _hash_of(self, seq: int) -> str | None:
         found = self.database.transact(lambda connection: connection.execute(sql.HASH, (0, seq)).fetchone(), writes=False)
@@ -98,6 +114,6 @@ def _secret(connection: sqlite3.Connection) -> bytes:
     return rows.key(None if found is None else found[0], schema.KEY_BYTES)
 
 
-def sqlite_store(path: str, *, clock: Callable[[], float], busy: float = 10.0) -> LedgerStore:
-    """Open a file, or make it. `busy` is how many seconds to wait for another process's write. Raises StoreError."""
-    return LedgerStore(SqliteBackend(path, clock=clock, busy=busy))
+def sqlite_store(path: str, *, clock: Callable[[], float], busy: float = 10.0, keys: Keyring | None = None) -> LedgerStore:
+    """Open a file, or make it. `busy` is how many seconds to wait for another process's write; `keys` shut the payloads. Raises StoreError."""
+    return LedgerStore(SqliteBackend(path, clock=clock, busy=busy, keys=keys))

@@ -14,6 +14,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from guard.core.approval import Approval, Vote
 from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Charge, Event, Won
+from guard.stores.batch_tables import BatchTables
+from guard.stores.erase_tables import EraseTables
 from guard.stores.grant_tables import GrantTables
 from guard.stores.log_tables import LogTables
 from guard.stores.vault_tables import VaultTables
@@ -125,7 +127,7 @@ class Plain:
         return Won(at=at, attempt=1, idem=self.idem, lease=self.lease)
 
 
-class Tables(VaultTables, GrantTables, LogTables, Protocol):
+class Tables(VaultTables, GrantTables, LogTables, EraseTables, BatchTables, Protocol):
     """What stands in the tables, as one transaction sees and changes it."""
 
     now: float  # the time of the transaction

@@ -48,6 +48,11 @@ class Undo:
         self._log.append((_within, items, item, None))
         _without(items, item)
 
+    def swap(self, items: list[V], new: list[V]) -> None:
+        """Do `items[:] = new`."""
+        self._log.append((_whole, items, list(items), None))
+        items[:] = new
+
     def keep(self) -> None:
         """From here on there is no way back: the one step that makes everything since the last `keep` count."""
         self._log.clear()
@@ -65,6 +70,10 @@ def _restore(table: dict[Any, Any], key: Any, value: Any) -> None:
         table.pop(key, None)
     else:
         table[key] = value
+
+
+def _whole(items: list[Any], before: list[Any], _: None) -> None:
+    items[:] = before
 
 
 def _cut(items: list[Any], length: int, _: None) -> None:

@@ -1,0 +1,171 @@
+"""`guard audit erase` and `guard audit sweep`: raw values go, by a person's word or by age; the records stay and say so. Used by `audit`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from guard.cli.keys import keys_of
+from guard.cli.places import DEFAULT_STORE, UsageError, existing_store, system_user
+from guard.cli.show import json_text, spell
+from guard.core.erasing import Erased
+from guard.core.ports import Store
+from guard.core.values import JsonObject, keyed
+from guard.redactors import REDACTOR
+from guard.runner.erasing import KEEP, Payloads
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_CALL = re.compile(r"(.+):(\d{1,9}):(\d{1,4})")
+ERASE = """examples:
+  guard audit erase --conversation ticket-4711 --reason "request of 3 May"     everything that was said, sent and returned in it
+  guard audit erase --call ticket-4711:3:0 --reason "wrong record"             one call: conversation, turn, position
+  guard audit erase --person kim@example.com --reason "request of 3 May"       every conversation of this person, every call that names them
+
+What goes is the raw values. The records stay as they are, one more says what was erased, and the chain holds. A call that is held, under way or unknown
+is left and named (exit code 1): settle it first. Nobody can bring back what was erased; a copy of the store made before still has it."""
+SWEEP = """examples:
+  guard audit sweep                 what ended more than 30 days ago
+  guard audit sweep --keep 7d       more than a week ago: s, m, h, d or w
+
+A program sweeps by itself, a little whenever it opens a conversation (keep_payloads=…)."""
+
+
+def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add both verbs to `guard audit`."""
+    parser = _verb(verbs, "erase", "erase the raw values of a conversation, a call or a person", ERASE)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--conversation", metavar="NAME", default=None)
+    what.add_argument("--call", metavar="CONVERSATION:TURN:POSITION", default=None)
+    what.add_argument(
+        "--person", metavar="WHO", default=None, help="as signed in, or an address, number or name in arguments and results"
+    )
+    parser.add_argument("--tenant", help="only of this tenant; needed where several have a conversation of this name")
+    parser.add_argument("--reason", metavar="TEXT", required=True, help="kept with the record")
+    parser.add_argument("--yes", action="store_true", help="do not ask at the terminal")
+    parser.set_defaults(run=erase)
+    parser = _verb(verbs, "sweep", "erase the raw values of calls that ended long ago", SWEEP)
+    parser.add_argument("--keep", type=_seconds, default=KEEP, metavar="TIME", help="default: 30d")
+    parser.set_defaults(run=sweep)
+
+
+def _verb(
+    verbs: argparse._SubParsersAction[argparse.ArgumentParser], name: str, told: str, epilog: str
+) -> argparse.ArgumentParser:
+    parser = verbs.add_parser(
+        name,
+        help=told,
+        description=told.capitalize() + ".",
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
+    parser.add_argument("--json", action="store_true", help="JSON instead of text")
+    return parser
+
+
+def _seconds(text: str) -> float:
+    found = re.fullmatch(r"(\d{1,6})([smhdw])", text)
+    if found is None:
+        raise argparse.ArgumentTypeError("write a number and s, m, h, d or w, such as 30d")
+    return float(int(found[1]) * _UNITS[found[2]])
+
+
+def sweep(arguments: argparse.Namespace) -> int:
+    """Exit code 0."""
+    with existing_store(arguments.store, keys_of(arguments)) as store:
+        return _told(_payloads(store).sweep(arguments.keep), as_json=arguments.json)
+
+
+def erase(arguments: argparse.Namespace) -> int:
+    """Exit code 1 where something is left, or the answer is no."""
+    if not arguments.reason.strip():
+        raise UsageError("--reason: say why")
+    if not arguments.yes and not _confirmed():
+        print("guard: nothing was erased (confirm with --yes)", file=sys.stderr)
+        return 1
+    with existing_store(arguments.store, keys_of(arguments)) as store:
+        payloads = _payloads(store)
+        found = [
+            payloads.erase(home, who=system_user(), reason=arguments.reason, calls=calls)
+            for home, calls in _wanted(store, payloads, arguments)
+        ]
+    return _told(found, as_json=arguments.json)
+
+
+def _payloads(store: Store) -> Payloads:
+    return Payloads(store, replace(REDACTOR, tag=partial(keyed, store.secret)))
+
+
+Wanted = tuple[tuple[str, str], frozenset[tuple[int, int]] | None]
+
+
+def _wanted(store: Store, payloads: Payloads, arguments: argparse.Namespace) -> list[Wanted]:
+    """Conversations, each with the calls of it, or None for all of it. Raises UsageError where there is nothing of the kind."""
+    if arguments.person is not None:
+        found = _of_person(payloads, arguments)
+    elif arguments.call is not None:
+        match = _CALL.fullmatch(arguments.call)
+        if match is None:
+            raise UsageError(
+                f"--call {spell(arguments.call)}: write CONVERSATION:TURN:POSITION, as `guard audit --json` shows them"
+            )
+        found = [(_home(store, match[1], arguments.tenant), frozenset({(int(match[2]), int(match[3]))}))]
+    else:
+        found = [(_home(store, arguments.conversation, arguments.tenant), None)]
+    return found
+
+
+def _of_person(payloads: Payloads, arguments: argparse.Namespace) -> list[Wanted]:
+    whole = payloads.of(arguments.person, arguments.tenant)
+    some = payloads.naming(arguments.person, arguments.tenant)
+    return [*((home, None) for home in whole), *((home, places) for home, places in some.items() if home not in whole)]
+
+
+def _home(store: Store, name: str, tenant: str | None) -> tuple[str, str]:
+    """The conversation of this name. Raises UsageError where there is none, or more than one tenant has one."""
+    found = sorted(home for home in Payloads(store, REDACTOR).named(name) if tenant in (None, home[0]))
+    if not found:
+        raise UsageError(f"there is no conversation {spell(name)}" + (f" in the tenant {spell(tenant)}" if tenant else ""))
+    if len(found) > 1:
+        raise UsageError(
+            f"several tenants have a conversation {spell(name)}: name one with --tenant ({', '.join(spell(one) for one, _ in found)})"
+        )
+    return found[0]
+
+
+def _confirmed() -> bool:
+    print("What is erased cannot be brought back. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.isatty() and sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _told(found: Sequence[Erased], *, as_json: bool) -> int:
+    left = [f"{one.conversation}:{turn}:{position}" for one in found for turn, position in one.left]
+    calls, words = sum(len(one.calls) for one in found), sum(one.words for one in found)
+    if as_json:
+        print(
+            json_text(
+                {"calls": calls, "words": words, "conversations": [_plain(one) for one in found if one.anything], "left": left}
+            )
+        )
+    else:
+        homes = sum(one.anything for one in found)
+        print(
+            f"erased {calls} call{'s' * (calls != 1)} and {words} message{'s' * (words != 1)} of users in {homes} conversation{'s' * (homes != 1)}"
+        )
+        for name in left:
+            print(f"left, since it is not over: {spell(name)}")
+    return 1 if left else 0
+
+
+def _plain(one: Erased) -> JsonObject:
+    return {
+        "tenant": one.tenant,
+        "conversation": one.conversation,
+        "calls": [list(place) for place in one.calls],
+        "approvals": list(one.approvals),
+        "words": one.words,
+    }

@@ -1,0 +1,77 @@
+"""Erasing: what is left of calls whose raw values go, and the record that says so. The chain stays whole: no record is touched.
+
+Used by the stores' callers with `Erase`; a store erases in one transaction a conversation. Comes after `answer`; pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Protocol
+
+from guard.core.model import Approval
+from guard.core.ports import CallRow, Event
+from guard.core.values import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """What was erased in one conversation: places of calls, ids of approvals, how often the user spoke. `left` are calls that are not over yet."""
+
+    tenant: str
+    conversation: str
+    principal: str
+    calls: tuple[tuple[int, int], ...] = ()
+    approvals: tuple[str, ...] = ()
+    words: int = 0
+    left: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def anything(self) -> bool:
+        """Whether there was something to erase."""
+        return bool(self.calls or self.words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erase:
+    """What to erase in one conversation: the calls at these places (None: all that are over), and older words and handles with them."""
+
+    home: tuple[str, str]
+    row: Callable[[CallRow], CallRow]
+    event: Callable[[Erased], Event]
+    only: Collection[tuple[int, int]] | None = None
+    words_before: float = inf  # what the user said at this time or before
+    handles_before: float = inf  # what stands behind handles that were last given out before
+
+
+class Erasing(Protocol):
+    """What a store that lasts can do besides the port."""
+
+    def erase(self, command: Erase) -> Erased:
+        """Erase in one transaction, on record."""
+
+    def aged(self, before: float, limit: int) -> Mapping[tuple[str, str], frozenset[tuple[int, int]]]:
+        """Calls that were over by this time, by conversation; the oldest so many."""
+
+    def homes(self, principal: str | None, name: str | None) -> tuple[tuple[str, str], ...]:
+        """The conversations of a person, or of this name, of all tenants."""
+
+
+def bare(approval: Approval) -> Approval:
+    """An approval that is over, without anybody's data: who was asked, who decided and when is left."""
+    votes = tuple(replace(vote, reason=None, note=None) for vote in approval.votes)
+    return replace(approval, arguments={}, origins={}, show=(), call_id="", reason=None, effect="", votes=votes)
+
+
+def erased(found: Erased, actor: Mapping[str, Json], reason: str) -> Event:
+    """The record of an erasure. `reason` is redacted already."""
+    return {
+        "kind": "payload.erased",
+        "tenant": found.tenant,
+        "conversation": found.conversation,
+        "principal": found.principal,
+        "actor": dict(actor),
+        "reason": reason,
+        "erased": {"calls": [list(place) for place in found.calls], "approvals": list(found.approvals), "words": found.words},
+    }

@@ -1,0 +1,127 @@
+"""Erasing: raw values go when they are too old, or when a person says so: of a conversation, of single calls, of everything of one person.
+
+    Payloads(store, redactor).sweep(keep=30 * 86_400)
+    Payloads(store, redactor).erase(home, who="E1", reason="request of 3 May")
+
+The records stay, and say that it was done. Decides nothing about calls; what may not be erased yet is left and named. Used by the guard, which sweeps by
+itself, and the command line.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping
+from math import inf
+from typing import Any, cast
+
+from guard.core import erasing
+from guard.core.answer import erased as erased_row
+from guard.core.erasing import Erase, Erased, Erasing
+from guard.core.ports import Redactor, Store
+from guard.core.tags import tag, tenant_key
+from guard.core.values import Json, JsonObject
+from guard.errors import StoreError
+
+KEEP = 2_592_000.0
+"""Seconds for which raw values are kept after a call's end: 30 days."""
+EVERY = 3600.0  # seconds between two sweeps of a guard
+_PAGE = 5000  # records of one look
+_TAGGED = '"hmac":{'
+_BATCH = 500  # calls of one look
+_BRIEF = 200  # calls that a guard sweeps on its way
+
+
+class Payloads:
+    """The raw values of a store."""
+
+    def __init__(self, store: Store, redactor: Redactor) -> None:
+        self._store, self._records = cast("Erasing", store), store
+        self._now = store.now
+        self._redactor = redactor
+
+    @property
+    def able(self) -> bool:
+        """Whether the store can erase: one that a host brings need not."""
+        return callable(getattr(self._store, "aged", None))
+
+    def sweep(self, keep: float, *, most: int | None = None) -> tuple[Erased, ...]:
+        """Erase what ended more than `keep` seconds ago, the oldest `most` calls of it. Raises StoreError."""
+        before, found, left = self._now() - keep, list[Erased](), most
+        while left is None or left > 0:
+            aged = self._store.aged(before, _BATCH if left is None else min(left, _BATCH))
+            done = [
+                self._erase(home, places, (before, before), {"type": "clock"}, "kept long enough")
+                for home, places in aged.items()
+            ]
+            count = sum(len(one.calls) for one in done)
+            found += [one for one in done if one.anything]
+            left = None if left is None else left - count
+            if not count:
+                break
+        return tuple(found)
+
+    def erase(self, home: tuple[str, str], *, who: str, reason: str, calls: Collection[tuple[int, int]] | None = None) -> Erased:
+        """Erase a conversation (tenant, name), or only these calls of it, by turn and position. Raises StoreError."""
+        actor = {"type": "human", "ref": who, "assurance": "os-user"}
+        return self._erase(home, calls, (-inf if calls is not None else inf, inf), actor, self._redactor.detect(None, reason)[0])
+
+    def of(self, person: str, tenant: str | None = None) -> tuple[tuple[str, str], ...]:
+        """The conversations in which this person was signed in."""
+        return tuple(home for home in self._store.homes(person, None) if tenant in (None, home[0]))
+
+    def naming(self, person: str, tenant: str | None = None) -> dict[tuple[str, str], frozenset[tuple[int, int]]]:
+        """The calls whose records hold a tag of this value, by conversation: an address, a number, a name in arguments or results."""
+        found: dict[tuple[str, str], set[tuple[int, int]]] = {}
+        for body in self._bodies():
+            if _TAGGED in body and tenant in (None, (fields := json.loads(body)).get("tenant")) and self._names(fields, person):
+                found.setdefault((fields["tenant"], fields["conversation"]), set()).add((fields["turn"], fields["position"]))
+        return {home: frozenset(places) for home, places in found.items()}
+
+    def _names(self, fields: JsonObject, person: str) -> bool:
+        wanted = tag(tenant_key(self._records.secret, fields["tenant"]), person)
+        return any(wanted in fields.get(part, {}).get("hmac", {}).values() for part in ("args", "result"))
+
+    def _bodies(self) -> Iterator[str]:
+        for chain in range(self._records.chains):
+            after = 0
+            while page := self._records.audit(chain=chain, after=after, limit=_PAGE):
+                yield from (record.body for record in page)
+                after = page[-1].seq
+
+    def named(self, conversation: str) -> tuple[tuple[str, str], ...]:
+        """The conversations of this name, of all tenants."""
+        return self._store.homes(None, conversation)
+
+    def _erase(
+        self,
+        home: tuple[str, str],
+        only: Collection[tuple[int, int]] | None,
+        before: tuple[float, float],
+        actor: Mapping[str, Json],
+        reason: str,
+    ) -> Erased:
+        def event(found: Erased) -> Any:
+            return erasing.erased(found, actor, reason)
+
+        return self._store.erase(
+            Erase(home=home, row=erased_row, event=event, only=only, words_before=before[0], handles_before=before[1])
+        )
+
+
+class Sweeper:
+    """Sweeps a little now and then, on the way of whoever opens a conversation."""
+
+    def __init__(self, payloads: Payloads, keep: float | None, clock: Callable[[], float]) -> None:
+        self._payloads, self._keep, self._clock = payloads, keep if payloads.able else None, clock
+        self._next = 0.0
+
+    def look(self) -> None:
+        """Sweep, if it was not done for a while. A store that is down is no reason to fail."""
+        if self._keep is None or self._clock() < self._next:
+            return
+        self._next = self._clock() + EVERY
+        try:
+            self._payloads.sweep(self._keep, most=_BRIEF)
+        except StoreError as error:
+            logging.getLogger("guard").warning("old payloads could not be erased: %s", error)

@@ -1,0 +1,66 @@
+"""Erasing: raw values go, and what the ledger needs so that nothing runs twice stays. Shared by every store; may only ask the tables.
+
+A call that is held, under way or unknown is not over: without its arguments nobody could decide or settle it, so it is left. The values behind the
+handles of the conversation go with the calls that brought them. Comes after `vault` and `claims`, before `ledger`.
+"""
+
+from __future__ import annotations
+
+from guard.core.erasing import Erase, Erased, bare
+from guard.core.ports import CallRow
+from guard.stores.approvals import LIVE
+from guard.stores.tables import OPEN, Home, Tables
+
+
+def erase(tables: Tables, command: Erase) -> Erased:
+    """Erase and put it on record, unless there is nothing to erase. See Erase."""
+    home = command.home
+    owner = tables.owner(home)
+    empty = Erased(tenant=home[0], conversation=home[1], principal=owner or "")
+    if owner is None:
+        return empty
+    tables.scrub()
+    rows = [row for row in tables.rows(home, None) if not row.erased and _wanted(row, command)]
+    over = [row for row in rows if not _is_open(tables, home, row)]
+    asked = tuple(name for row in over for name in _approvals(tables, home, row))
+    for row in over:
+        tables.wipe(command.row(row))
+    words = tables.wipe_words(home, command.words_before)
+    if over:
+        tables.forget_handles(home, command.handles_before)
+    found = Erased(
+        tenant=home[0],
+        conversation=home[1],
+        principal=owner,
+        calls=tuple(map(_place, over)),
+        approvals=asked,
+        words=words,
+        left=tuple(_place(row) for row in rows if row not in over),
+    )
+    if found.anything:
+        tables.append(command.event(found))
+    return found
+
+
+def _place(row: CallRow) -> tuple[int, int]:
+    return row.key.turn, row.key.position
+
+
+def _wanted(row: CallRow, command: Erase) -> bool:
+    return command.only is None or _place(row) in command.only
+
+
+def _is_open(tables: Tables, home: Home, row: CallRow) -> bool:
+    return row.status in OPEN or bool(tables.alive(home, _place(row)))
+
+
+def _approvals(tables: Tables, home: Home, row: CallRow) -> list[str]:
+    """Erase what approvals of the call hold."""
+    found = [one for one in tables.about(home, row.fingerprint) if (one.approval.turn, one.approval.position) == _place(row)]
+    names: list[str] = []
+    for asked in found if row.fingerprint else ():
+        if asked.approval.status not in LIVE:
+            tables.close_asked(type(asked)(approval=bare(asked.approval), run=asked.run, decided_run=asked.decided_run))
+            tables.wipe_votes(asked.approval.id)
+            names.append(asked.approval.id)
+    return names
