@@ -75,7 +75,7 @@ def test_a_checkpoint_names_the_end_of_every_chain(store: Store, tmp_path: Path,
 def test_one_is_made_when_it_is_due(store: Store, tmp_path: Path, key: keys.SigningKey) -> None:
     """The first at once, then after so many records or so many seconds with something new; never over nothing but itself."""
     found = keeper(store, tmp_path, every=60, records=10)
-    clock = store._tables.clock
+    clock = store._tables._tables.clock
     assert found.look(now=False) is None
     fill(store, 1)
     assert found.look(now=False) is not None

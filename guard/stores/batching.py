@@ -92,6 +92,10 @@ class Batching:
         if self._queue or self._under_way:
             self.write(lambda _: None)
 
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else the tables have."""
+        return getattr(self._tables, name)
+
     @property
     def lock(self) -> Lock:
         """As of the tables."""
