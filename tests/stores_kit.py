@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,7 +16,7 @@ import postgres_kit
 from guard.core.model import Approval, CallKey, ConversationRef, Outcome, ToolCall, Usage
 from guard.core.ports import AskApproval, CallRow, Charge, Claim, OpenTurn, Sealed, Store, TakeQuota
 from guard.core.reasons import Reason
-from guard.stores import open_store
+from guard.stores import open_store, schema
 from guard.stores.chain import verify_store
 
 REF = ConversationRef(tenant="acme", principal="E1", conversation="conv-1")
@@ -60,6 +61,17 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+_MADE = re.compile(r"\s*(?:CREATE (TABLE|INDEX) (\w+)|CREATE (?:UNIQUE )?(INDEX) (\w+)|ALTER TABLE (\w+) ADD COLUMN (\w+))")
+
+
+def undoing(version: int) -> list[str]:
+    """Statements that take a database of today back to this version, as far as the steps since then made tables, indexes and columns."""
+    found = [_MADE.match(one) for step in schema.STEPS[version:] for one in step]
+    made = [one.groups() for one in reversed(found) if one is not None]
+    drops = [f"ALTER TABLE {t} DROP COLUMN {c}" if t else f"DROP {a or b} {x or y}" for a, x, b, y, t, c in made]
+    return [*drops, f"DELETE FROM schema_version WHERE version > {version}"]  # noqa: S608 - a number of our own
 
 
 def event(kind: str = "call.decided", **fields: Any) -> dict[str, Any]:

@@ -47,6 +47,7 @@ LANGUAGE = (
     "granting",
     "log",
     "ports",
+    "outbox",
 )  # each may use those before it
 HELPERS = (
     "sources",
@@ -108,6 +109,7 @@ BOUNDARY = (
     "core.granting",
     "core.log",
     "core.ports",
+    "core.outbox",
 )
 
 
@@ -140,6 +142,8 @@ RULES: dict[str, tuple[str, ...]] = {
     "tools": (*BOUNDARY, "errors", "tools"),
     "redactors": (*BOUNDARY, "errors", "redactors"),
     "stores": (*BOUNDARY, "errors", "stores"),
+    # tools: where a request of the house may go, and how it is sent once
+    "sinks": (*BOUNDARY, "core.unseen", "errors", "sinks", "tools.destination", "tools.sending", "tools.request"),
     "wires": ("core.values", "core.asking", "core.rules", "core.approval", "core.model", "errors", "wires"),
     "runner": ("core", "errors", "tools", "wires", "runner"),
     "proof": ("core.values", "core.commands", "core.log", "core.ports", "errors", "stores.chain", "stores.stamp", "proof"),

@@ -14,7 +14,7 @@ from typing import Any
 
 import postgres_kit
 import pytest
-from stores_kit import NEXT, OTHER, STORES, Clock, a_store, ask, charge, event, key, quota, row, url_of, vote
+from stores_kit import NEXT, OTHER, STORES, Clock, a_store, ask, charge, event, key, quota, row, undoing, url_of, vote
 from test_stores_races import race, start
 
 from guard.core.ports import Charge, Store
@@ -277,7 +277,7 @@ def test_a_process_that_dies_between_reserving_and_taking_frees_its_place_later(
 
 
 def _as_of_version_two(kind: str) -> list[str]:
-    drops = ["DROP TABLE handles"]
+    drops = undoing(4)[:-1]
     if kind == "postgres":
         drops += ["DROP FUNCTION guard_take", "DROP INDEX claims_approval"]
         drops += ["ALTER TABLE claims ADD CONSTRAINT claims_approval_key UNIQUE (approval)"]

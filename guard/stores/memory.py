@@ -21,11 +21,12 @@ from guard.stores.gate import Gate
 from guard.stores.ledger import LedgerStore
 from guard.stores.memory_doubts import Room
 from guard.stores.memory_grants import MemoryGrants
+from guard.stores.memory_outbox import MemoryOutbox
 from guard.stores.stamp import Stamps
 from guard.stores.tables import Home, Mark, Place, Plain, T, Tables, Talk
 
 
-class MemoryTables(MemoryGrants):
+class MemoryTables(MemoryOutbox, MemoryGrants):
     """`Tables` in dicts. The object itself is the transaction."""
 
     blocking = False

@@ -11,6 +11,7 @@ from typing import Final
 
 from guard.stores import steps_records
 from guard.stores.steps_grants import GRANTS
+from guard.stores.steps_sinks import SINKS
 from guard.stores.steps_votes import VOTES
 
 _FIRST = (
@@ -93,7 +94,7 @@ _FIFTH = (
     """CREATE INDEX handles_at ON handles (conversation, at)""",
 )
 
-STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, VOTES, GRANTS, steps_records.STEP)
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, VOTES, GRANTS, steps_records.STEP, SINKS)
 """Step n takes a database from version n to n + 1."""
 
 FILES: Final[dict[int, tuple[str, ...]]] = {STEPS.index(steps_records.STEP): steps_records.FILE}

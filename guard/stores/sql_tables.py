@@ -19,6 +19,7 @@ from guard.stores.executors import gone
 from guard.stores.sql_approvals import name_of
 from guard.stores.sql_grants import SqlGrants
 from guard.stores.sql_log import SqlLog
+from guard.stores.sql_outbox import SqlOutbox
 from guard.stores.stamp import Stamps
 from guard.stores.tables import Home, Mark, Place, Plain, Talk
 from guard.stores.watermark import Head, Watermark
@@ -26,7 +27,7 @@ from guard.stores.watermark import Head, Watermark
 _ALL = 2**62  # LIMIT of no limit
 
 
-class SqlTables(SqlGrants, SqlLog):
+class SqlTables(SqlOutbox, SqlGrants, SqlLog):
     """`Tables` on a connection that is in a transaction."""
 
     def __init__(

@@ -16,6 +16,7 @@ from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Charge, Event, Won
 from guard.stores.grant_tables import GrantTables
 from guard.stores.log_tables import LogTables
+from guard.stores.outbox_tables import OutboxTables
 from guard.stores.vault_tables import VaultTables
 
 T = TypeVar("T")
@@ -125,7 +126,7 @@ class Plain:
         return Won(at=at, attempt=1, idem=self.idem, lease=self.lease)
 
 
-class Tables(VaultTables, GrantTables, LogTables, Protocol):
+class Tables(OutboxTables, VaultTables, GrantTables, LogTables, Protocol):
     """What stands in the tables, as one transaction sees and changes it."""
 
     now: float  # the time of the transaction
