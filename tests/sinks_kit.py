@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -51,6 +52,37 @@ class Stuck(Shelf):
         self.calls += 1
         self.go.wait(30)
         super().send(batch)
+
+
+def dying(point: int, os_of: Any, one: Follower) -> None:
+    """From here on this process is killed at the `point`th write, flush or note of how far it got; a write is half done then."""
+    count = 0
+    box, write, flush = one._outbox, os_of.write, os_of.fsync
+
+    def dies() -> bool:
+        nonlocal count
+        count += 1
+        return count == point
+
+    def writes(handle: int, data: Any) -> int:
+        if dies():
+            write(handle, bytes(data)[: len(data) // 2])
+            os.kill(os.getpid(), 9)
+        done: int = write(handle, data)
+        return done
+
+    def flushes(handle: int) -> None:
+        if dies():
+            os.kill(os.getpid(), 9)
+        flush(handle)
+
+    class Box:
+        def __getattr__(self, name: str) -> Any:
+            if name == "advance" and dies():
+                os.kill(os.getpid(), 9)
+            return getattr(box, name)
+
+    os_of.write, os_of.fsync, one._outbox = writes, flushes, Box()  # type: ignore[assignment]
 
 
 def down(_: Any) -> SinkError:

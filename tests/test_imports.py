@@ -71,6 +71,7 @@ HELPERS = (
     "answer",
     "audit",
     "audit_votes",
+    "exported",
     "context",
     "grant_records",
     "audit_policy",
@@ -141,9 +142,18 @@ RULES: dict[str, tuple[str, ...]] = {
     "policy": (*BOUNDARY, "core.handles", "errors", "policy"),  # handles: how types of them are spelled
     "tools": (*BOUNDARY, "errors", "tools"),
     "redactors": (*BOUNDARY, "errors", "redactors"),
-    "stores": (*BOUNDARY, "errors", "stores"),
+    "stores": (*BOUNDARY, "core.exported", "errors", "stores"),
     # tools: where a request of the house may go, and how it is sent once
-    "sinks": (*BOUNDARY, "core.unseen", "errors", "sinks", "tools.destination", "tools.sending", "tools.request"),
+    "sinks": (
+        *BOUNDARY,
+        "core.unseen",
+        "core.exported",
+        "errors",
+        "sinks",
+        "tools.destination",
+        "tools.sending",
+        "tools.request",
+    ),
     "wires": ("core.values", "core.asking", "core.rules", "core.approval", "core.model", "errors", "wires"),
     "runner": ("core", "errors", "tools", "wires", "runner"),
     "proof": ("core.values", "core.commands", "core.log", "core.ports", "errors", "stores.chain", "stores.stamp", "proof"),

@@ -26,9 +26,11 @@ from guard.core.model import (
     ToolCall,
     ValidCall,
 )
+from guard.core.pointers import at, put
 from guard.core.ports import CallRow, Event, Executed, Redactor
 from guard.core.rules import Tool
 from guard.core.values import Json, canonical, digest, encode, quote, read_json
+from guard.core.values import Json, JsonObject, canonical, digest, encode, quote
 
 _AGENT, _POLICY, _SERVICE = '{"type":"agent"}', '{"type":"policy"}', '{"type":"service"}'
 _COPIED = 4096  # characters of a result of which a record keeps a copy
@@ -199,7 +201,17 @@ def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redact
             "decide_by": approval.expires_at,
         }
     )
-    return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}","approval_state":{state}'
+    shown = shown_text(_unsecret(approval), redactor, set())
+    return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}","args":{{"shown":{shown}}},"approval_state":{state}'
+
+
+def _unsecret(approval: Approval) -> JsonObject:
+    """The final arguments without those that nobody is shown: records leave the house, so not even their digests stand here."""
+    arguments = approval.arguments
+    for place in approval.secret:
+        if at(arguments, place)[0]:
+            arguments = put(arguments, place, "[secret]")
+    return arguments
 
 
 def unfit(approval: Approval, policy: str, why: str, after: Approval) -> Event:
