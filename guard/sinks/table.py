@@ -18,6 +18,19 @@ from guard.sinks.signing import key_of
 if TYPE_CHECKING:
     from guard.sinks.post import Post
 
+TRACED = (
+    "call.decided",
+    "call.begin",
+    "call.end",
+    "call.unknown",
+    "call.reconciled",
+    "approval.",
+    "grant.",
+    "kill.",
+    "policy.",
+    "sink.",
+)
+"""What goes to OpenTelemetry where nothing else is asked for."""
 Clock: TypeAlias = Callable[[], float]
 Settings: TypeAlias = Mapping[str, Any]
 
@@ -79,6 +92,17 @@ def _slack(name: str, settings: Settings, _: Clock) -> Sink:
     return Slack(name, _post(settings), _links(settings))
 
 
+def _otel(name: str, settings: Settings, _: Clock) -> Sink:
+    from opentelemetry import trace  # noqa: PLC0415 - an extra
+
+    from guard.sinks.otel import OTel  # noqa: PLC0415 - as above
+
+    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        raise ValueError("no tracer provider is set in this program: start it with opentelemetry-instrument, or set one")
+    paths = {attribute: tuple(path.split(".")) for attribute, path in settings.get("attributes", {}).items()}
+    return OTel(name, arguments=settings.get("arguments", False), attributes=paths)
+
+
 _URL = {"url": "url", "networks": "texts"}
 _TELL = {**_URL, "link": "text", "link_key": "secret", "audience": "text"}
 _NOTICES = Bounds(kinds=ASKED, batch=20, newest=True)
@@ -95,6 +119,9 @@ KINDS: dict[str, Kind] = {
     "webhook": Kind(make=_webhook, keys={**_URL, "keys": "secrets", "format": "format"}, needs=("url",)),
     "notify": Kind(make=_notify, keys={**_TELL, "keys": "secrets"}, needs=("url", "keys", "link"), usual=_NOTICES),
     "slack": Kind(make=_slack, keys=_TELL, needs=("url", "link"), usual=_NOTICES),
+    "otel": Kind(
+        make=_otel, keys={"arguments": "flag", "attributes": "words"}, needs=(), usual=Bounds(kinds=TRACED, policy="drop")
+    ),
 }
 BOUNDS: dict[str, str] = {
     "policy": "policy",
