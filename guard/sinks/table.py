@@ -103,6 +103,13 @@ def _otel(name: str, settings: Settings, _: Clock) -> Sink:
     return OTel(name, arguments=settings.get("arguments", False), attributes=paths)
 
 
+def _syslog(name: str, settings: Settings, _: Clock) -> Sink:
+    from guard.sinks.syslog import MOST_BYTES, Address, Syslog  # noqa: PLC0415 - as above
+
+    most = settings.get("max_bytes") or MOST_BYTES
+    return Syslog(name, Address.of(settings["address"]), max_bytes=most, seconds=settings["timeout"])
+
+
 _URL = {"url": "url", "networks": "texts"}
 _TELL = {**_URL, "link": "text", "link_key": "secret", "audience": "text"}
 _NOTICES = Bounds(kinds=ASKED, batch=20, newest=True)
@@ -119,6 +126,7 @@ KINDS: dict[str, Kind] = {
     "webhook": Kind(make=_webhook, keys={**_URL, "keys": "secrets", "format": "format"}, needs=("url",)),
     "notify": Kind(make=_notify, keys={**_TELL, "keys": "secrets"}, needs=("url", "keys", "link"), usual=_NOTICES),
     "slack": Kind(make=_slack, keys=_TELL, needs=("url", "link"), usual=_NOTICES),
+    "syslog": Kind(make=_syslog, keys={"address": "text", "max_bytes": "whole"}, needs=("address",), usual=Bounds(policy="drop")),
     "otel": Kind(
         make=_otel, keys={"arguments": "flag", "attributes": "words"}, needs=(), usual=Bounds(kinds=TRACED, policy="drop")
     ),
