@@ -188,6 +188,8 @@ def _read(call: ParsedCall | BoundCall, redactor: Redactor) -> str:
 
 def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redactor) -> Event:
     """A person is asked."""
+def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redactor, veil: Redactor | None = None) -> Event:
+    """A person is asked. The arguments stand in it where there is a redactor for them: one that also hides what stands behind handles."""
     tool = _tool(approval.tool, approval.definition, approval.kind)
     head = _head("approval.requested", key, _name(call.id, redactor), _POLICY, tool)
     state = encode(
@@ -201,8 +203,8 @@ def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redact
             "decide_by": approval.expires_at,
         }
     )
-    shown = shown_text(_unsecret(approval), redactor, set())
-    return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}","args":{{"shown":{shown}}},"approval_state":{state}'
+    args = f',"args":{{"shown":{shown_text(_unsecret(approval), veil, set())}}}' if veil is not None else ""
+    return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}"{args},"approval_state":{state}'
 
 
 def _unsecret(approval: Approval) -> JsonObject:
