@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from cli_kit import Run, asking, environment, in_process, waiting
 from http_service_kit import Service, says
+from opentelemetry.sdk.trace import TracerProvider
 
 from guard import Guard
 from guard.cli.sinks_file import read_sinks
@@ -142,6 +144,19 @@ def test_every_setting_of_sinks_stands_in_the_readme() -> None:
     section = readme.partition("## Notifications")[2].partition("\n## Reasons")[0]
     words = {*KINDS, *BOUNDS, *(key for kind in KINDS.values() for key in kind.keys)}
     assert {word for word in words if f"{word}:" not in section and f"`{word}`" not in section} - {"to"} == set()
+
+
+def test_the_files_of_the_readme_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each sink of both is made; traces need a provider, which a program sets."""
+    monkeypatch.setattr("opentelemetry.trace.get_tracer_provider", TracerProvider)
+    readme = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+    given = dict.fromkeys(("PAGER_KEY", "PAGER_KEY_BEFORE", "LINK_KEY", "SIEM_KEY"), "k" * 32)
+    given["SLACK_URL"] = "https://hooks.slack.example/services/x"
+    made = []
+    for text in re.findall(r"```yaml\n# (?:more/)?(sinks.yaml\n.*?)```", readme, re.DOTALL):
+        (tmp_path / "sinks.yaml").write_text(text.partition("\n")[2], "utf-8")
+        made += read_sinks(str(tmp_path / "sinks.yaml"), given, time.time)
+    assert [one.sink.name for one in made] == ["support", "pager", "siem", "traces", "log", "archive"]
 
 
 def test_the_watch_prints_each_approval_once(asked: Guard, tmp_path: Path) -> None:

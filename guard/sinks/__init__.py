@@ -8,7 +8,8 @@ A sink is one class in one file and one row in `table.KINDS`.
 """
 
 from guard.sinks.follower import Follower, Step
+from guard.sinks.notice import NOTICES
 from guard.sinks.port import Bounds, Sink, SinkError
 from guard.sinks.relay import Planned, Relay
 
-__all__ = ["Bounds", "Follower", "Planned", "Relay", "Sink", "SinkError", "Step"]
+__all__ = ["NOTICES", "Bounds", "Follower", "Planned", "Relay", "Sink", "SinkError", "Step"]

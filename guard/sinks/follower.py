@@ -50,6 +50,11 @@ class Follower:
         self._ahead: dict[int, int] = {}  # how far only records of other kinds came, where that is not written down yet
         self._kept = 0.0
 
+    def begin(self) -> None:
+        """Write down where a new sink begins, so that `newest` means from here on. Raises StoreError."""
+        if self._outbox.standing(self.sink.name) is None and (mine := self._seize()) is not None:
+            self._keep(Advance(sink=mine.sink))
+
     def step(self) -> Step:
         """Send one batch, if there is one. Raises StoreError."""
         known = self._outbox.standing(self.sink.name)

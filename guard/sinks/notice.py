@@ -14,10 +14,13 @@ from urllib.parse import quote
 from guard.core.unseen import spelled, unseen
 from guard.core.values import Json, JsonObject, encode, is_number
 from guard.sinks.entry import Entry
+from guard.sinks.port import Bounds
 from guard.sinks.signing import link_mark
 
 KINDS = ("approval.requested", "approval.escalated")
 """What people are told of where nothing else is asked for."""
+NOTICES = Bounds(kinds=KINDS, batch=20, newest=True)
+"""The bounds of a sink that tells people: nobody is told of what happened before it was set up."""
 _WORDS = {
     "approval.requested": "waits for a decision",
     "approval.escalated": "still waits for a decision",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -46,6 +47,8 @@ class Relay:
         """Begin; a second time does nothing."""
         if not self._threads:
             for one in self.followers:
+                with suppress(StoreError):  # a store that is down may be up by the first step
+                    one.begin()
                 name = f"guard-follower-{one.sink.name}"
                 self._threads.append(threading.Thread(target=self._run, args=(one,), name=name, daemon=True))
             for thread in self._threads:

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from guard.sinks.formats import FORMATS
-from guard.sinks.notice import KINDS as ASKED
-from guard.sinks.notice import Links
+from guard.sinks.notice import NOTICES, Links
 from guard.sinks.port import Bounds, Policy, Sink
 from guard.sinks.signing import key_of
 
@@ -112,7 +111,6 @@ def _syslog(name: str, settings: Settings, _: Clock) -> Sink:
 
 _URL = {"url": "url", "networks": "texts"}
 _TELL = {**_URL, "link": "text", "link_key": "secret", "audience": "text"}
-_NOTICES = Bounds(kinds=ASKED, batch=20, newest=True)
 
 KINDS: dict[str, Kind] = {
     "jsonl": Kind(
@@ -124,8 +122,8 @@ KINDS: dict[str, Kind] = {
         whole=True,
     ),
     "webhook": Kind(make=_webhook, keys={**_URL, "keys": "secrets", "format": "format"}, needs=("url",)),
-    "notify": Kind(make=_notify, keys={**_TELL, "keys": "secrets"}, needs=("url", "keys", "link"), usual=_NOTICES),
-    "slack": Kind(make=_slack, keys=_TELL, needs=("url", "link"), usual=_NOTICES),
+    "notify": Kind(make=_notify, keys={**_TELL, "keys": "secrets"}, needs=("url", "keys", "link"), usual=NOTICES),
+    "slack": Kind(make=_slack, keys=_TELL, needs=("url", "link"), usual=NOTICES),
     "syslog": Kind(make=_syslog, keys={"address": "text", "max_bytes": "whole"}, needs=("address",), usual=Bounds(policy="drop")),
     "otel": Kind(
         make=_otel, keys={"arguments": "flag", "attributes": "words"}, needs=(), usual=Bounds(kinds=TRACED, policy="drop")
