@@ -10,8 +10,7 @@ import argparse
 import sys
 from functools import partial
 
-from guard.cli import changing, granting, unknown
-from guard.cli import unknown, watch
+from guard.cli import changing, granting, unknown, watch
 from guard.cli.desk import Desk, desk
 from guard.cli.places import DEFAULT_STORE, add_layers
 from guard.cli.show import json_text

@@ -27,16 +27,14 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from guard.cli import approvals, audit, check, demo, diff, explain, grants, init, mcp, serve, test
-from guard.cli import approvals, audit, check, demo, diff, explain, init, mcp, serve, sinks, test
+from guard.cli import approvals, audit, check, demo, diff, explain, grants, init, mcp, serve, sinks, test
 from guard.cli.collecting import seldom
 from guard.cli.places import UsageError
 from guard.cli.show import lines
 from guard.errors import GuardError
 
 DISTRIBUTION = "guard-middleware"
-COMMANDS = (demo, init, check, test, explain, diff, approvals, grants, audit, serve, mcp)
-COMMANDS = (demo, init, check, test, explain, diff, approvals, audit, sinks, serve, mcp)
+COMMANDS = (demo, init, check, test, explain, diff, approvals, grants, audit, sinks, serve, mcp)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -206,8 +206,6 @@ def _approve(board: Board) -> p.Flow[None]:
         if index in board.lost and grants.answer(board, index, call):
             continue  # it goes on under the grant that it was taken under
         question = proposal(call, call.approval, key, context.policy.version, context.now, board.edits(index))
-        event = partial(audit.requested, question, key, item.call, context.redactor)
-        question = proposal(call, call.approval, key, context.policy.version, context.now)
         event = partial(audit.requested, question, key, item.call, context.redactor, board.redactor(index))
         lost = index in board.lost  # it is in doubt until somebody says yes, so it will not be held: the question opens now
         ask = p.AskApproval(

@@ -1,7 +1,6 @@
 """Tables: what the shared store logic needs from a place that keeps data, inside one transaction.
 
-A new store implements `Tables` and `Backend` (in `backend`) and nothing else: who may, when and how often is decided once, in `ledger`, `turns`, `budgets`, `approvals`
-and `claims`. No rule lives here. Comes after the ports and before every implementation (`memory`, `sqlite`).
+A new store implements `Tables` and `Backend` (in `backend`) and nothing else: what may be is decided once, in `ledger` and what it uses. Comes after the ports and before every implementation (`memory`, `sqlite`).
 """
 
 from __future__ import annotations
