@@ -70,6 +70,7 @@ HELPERS = (
     "budget",
     "answer",
     "audit",
+    "audit_asked",
     "audit_votes",
     "exported",
     "context",

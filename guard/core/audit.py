@@ -13,7 +13,6 @@ from functools import lru_cache
 from guard.core.hiding import shown_text
 from guard.core.model import (
     Allow,
-    Approval,
     AuthorizedCall,
     BoundCall,
     CallKey,
@@ -26,13 +25,11 @@ from guard.core.model import (
     ToolCall,
     ValidCall,
 )
-from guard.core.pointers import at, put
 from guard.core.ports import CallRow, Event, Executed, Redactor
 from guard.core.rules import Tool
 from guard.core.values import Json, canonical, digest, encode, quote, read_json
-from guard.core.values import Json, JsonObject, canonical, digest, encode, quote
 
-_AGENT, _POLICY, _SERVICE = '{"type":"agent"}', '{"type":"policy"}', '{"type":"service"}'
+_AGENT, POLICY, _SERVICE = '{"type":"agent"}', '{"type":"policy"}', '{"type":"service"}'
 _COPIED = 4096  # characters of a result of which a record keeps a copy
 _LONGEST = 200  # characters of a call id, tool name or argument name that a record keeps
 _ENDS = {"done": "ok", "unknown": "unknown"}
@@ -47,7 +44,8 @@ def where(ref: ConversationRef) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _tool(name: str, definition: str, kind: str) -> str:
+def tool_of(name: str, definition: str, kind: str) -> str:
+    """The member that says which tool, with its definition and kind."""
     return f'{{"name":{quote(name)},"definition":"{definition}","kind":"{kind}"}}'
 
 
@@ -57,7 +55,7 @@ def _labels(origins: tuple[tuple[str, str], ...], redactor: Redactor) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _name(text: str, redactor: Redactor) -> str:
+def name_of(text: str, redactor: Redactor) -> str:
     """A name that the model chose, safe to store: hidden where it must be, and no longer than a name is."""
     return quote(redactor.detect(None, text[:_LONGEST])[0])
 
@@ -79,27 +77,29 @@ def _near(ref: ConversationRef) -> str:
     return text
 
 
-def _head(kind: str, key: CallKey, call_id: str, actor: str, tool: str) -> str:
-    return _placed(kind, (key.ref, key.turn, key.position), call_id, actor, tool)
+def head_of(kind: str, key: CallKey, call_id: str, actor: str, tool: str) -> str:
+    """The first members of a record about a call."""
+    return placed(kind, (key.ref, key.turn, key.position), call_id, actor, tool)
 
 
-def _placed(kind: str, place: tuple[ConversationRef, int, int], call_id: str, actor: str, tool: str) -> str:
+def placed(kind: str, place: tuple[ConversationRef, int, int], call_id: str, actor: str, tool: str) -> str:
+    """The same, of a call of which only the place is known."""
     ref, turn, position = place
     return f'"kind":"{kind}",{_near(ref)},"turn":{turn},"position":{position},"actor":{actor},"call_id":{call_id},"tool":{tool}'
 
 
 def _called(call: ToolCall, redactor: Redactor) -> str:
-    return f'{{"name":{_name(call.tool, redactor)}}}'
+    return f'{{"name":{name_of(call.tool, redactor)}}}'
 
 
 def _of(tool: Tool) -> str:
-    return _tool(tool.name, tool.definition, tool.kind)
+    return tool_of(tool.name, tool.definition, tool.kind)
 
 
 def proposed(ref: ConversationRef, turn: int, position: int, call: ToolCall, redactor: Redactor) -> Event:
     """A call as the model wrote it: size and digest only, since nothing is known about the text yet."""
     raw = call.arguments if isinstance(call.arguments, str) else "" if call.arguments is None else _raw(call.arguments)
-    head = _placed("call.proposed", (ref, turn, position), _name(call.id, redactor), _AGENT, _called(call, redactor))
+    head = placed("call.proposed", (ref, turn, position), name_of(call.id, redactor), _AGENT, _called(call, redactor))
     return f'{head},"args":{{"size":{len(raw)},"digest":"{redactor.tag(raw)}"}}'
 
 
@@ -132,7 +132,7 @@ def decided(
         if isinstance(last, ParsedCall | BoundCall | ValidCall)
         else None
     )
-    head = _head("call.decided", key, _name(call.id, redactor), _POLICY, _of(tool) if tool else _called(call, redactor))
+    head = head_of("call.decided", key, name_of(call.id, redactor), POLICY, _of(tool) if tool else _called(call, redactor))
     approval = ""
     if isinstance(decision, Refusal):
         note = f',"note":{quote(decision.note)}' if decision.note else ""
@@ -186,55 +186,10 @@ def _read(call: ParsedCall | BoundCall, redactor: Redactor) -> str:
     return f',"args":{{"size":{len(text)},"digest":"{redactor.tag(text)}","shown":{shown}}}{spoof}'
 
 
-def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redactor) -> Event:
-    """A person is asked."""
-def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redactor, veil: Redactor | None = None) -> Event:
-    """A person is asked. The arguments stand in it where there is a redactor for them: one that also hides what stands behind handles."""
-    tool = _tool(approval.tool, approval.definition, approval.kind)
-    head = _head("approval.requested", key, _name(call.id, redactor), _POLICY, tool)
-    state = encode(
-        {
-            "status": "pending",
-            "revision": approval.revision,
-            "need": approval.need,
-            "have": 0,
-            "by": list(approval.by),
-            "self": approval.by_self,
-            "decide_by": approval.expires_at,
-        }
-    )
-    args = f',"args":{{"shown":{shown_text(_unsecret(approval), veil, set())}}}' if veil is not None else ""
-    return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}"{args},"approval_state":{state}'
-
-
-def _unsecret(approval: Approval) -> JsonObject:
-    """The final arguments without those that nobody is shown: records leave the house, so not even their digests stand here."""
-    arguments = approval.arguments
-    for place in approval.secret:
-        if at(arguments, place)[0]:
-            arguments = put(arguments, place, "[secret]")
-    return arguments
-
-
-def unfit(approval: Approval, policy: str, why: str, after: Approval) -> Event:
-    """An approval that was given does not hold today: its call is refused, and may be asked about anew."""
-    tool = _tool(approval.tool, approval.definition, approval.kind)
-    place = (
-        ConversationRef(tenant=approval.tenant, principal=approval.requester, conversation=approval.conversation),
-        approval.turn,
-    )
-    head = _placed("approval.revalidation_failed", (*place, approval.position), quote(""), _POLICY, tool)
-    then = encode({"policy_then": approval.policy, "policy_now": policy, "why": why})
-    state = encode({"status": after.status, "revision": after.revision})
-    return (
-        f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}","revalidation":{then},"approval_state":{state}'
-    )
-
-
 def began(key: CallKey, allow: Allow, policy: str, redactor: Redactor, attempt: int = 1) -> Event:
     """The call was taken and is about to run: durable before the act."""
     valid = allow.call.valid
-    head = _head("call.begin", key, _name(valid.call.id, redactor), _POLICY, _of(valid.tool))
+    head = head_of("call.begin", key, name_of(valid.call.id, redactor), POLICY, _of(valid.tool))
     spent = f',"approval":"{allow.approval.id}"' if allow.approval else _under(allow)
     execution = f'"exec":{{"class":"{valid.tool.effect}","attempt":{attempt}}}'
     return f'{head}{spent},"args":{{"digest":"{valid.digest}"}},"decision":{{"policy":"{policy}"}},{execution}'
@@ -260,7 +215,7 @@ def ended(
     `open_`: what went back is what everybody may see of it, so that a copy stands in the record, where it is short.
     """
     kind = "call.unknown" if outcome.status == "unknown" else "call.reconciled" if ran is not None and ran.probed else "call.end"
-    head = _head(kind, key, _name(call.id, redactor), _SERVICE, _called(call, redactor))
+    head = head_of(kind, key, name_of(call.id, redactor), _SERVICE, _called(call, redactor))
     approval = f',"approval":"{outcome.approval}"' if outcome.approval else ""
     error = f',"error":"{outcome.reason}"' if outcome.reason is not None else ""
     raised = f',"class":{quote(ran.error)},"reference":"{reference(key)}"' if ran is not None and ran.error else ""
@@ -312,7 +267,7 @@ def delivered(
     `of` is the place (turn, position) of the call whose outcome it is, where that is another one.
     """
     cause = f',"cause":{{"turn":{of[0]},"position":{of[1]}}}' if of is not None and of != (key.turn, key.position) else ""
-    head = _head("result.delivered", key, _name(call.id, redactor), _SERVICE, _called(call, redactor))
+    head = head_of("result.delivered", key, name_of(call.id, redactor), _SERVICE, _called(call, redactor))
     approval = f',"approval":"{outcome.approval}"' if outcome.approval else ""
     return f'{head}{approval}{cause},"exec":{{"status":"{outcome.status}","replayed":{"true" if again else "false"}}}'
 
@@ -325,5 +280,5 @@ def said(ref: ConversationRef, text: str, redactor: Redactor) -> Event:
 
 def drifted(ref: ConversationRef, server: str, name: str, why: str, redactor: Redactor) -> Event:
     """A server's tool was refused, since its definition is not the reviewed one."""
-    shown = f'{{"server":{_name(server, redactor)},"why":{quote(why)}}}'
-    return f'"kind":"tool.refused",{where(ref)},"actor":{_SERVICE},"tool":{{"name":{_name(name, redactor)}}},"drift":{shown}'
+    shown = f'{{"server":{name_of(server, redactor)},"why":{quote(why)}}}'
+    return f'"kind":"tool.refused",{where(ref)},"actor":{_SERVICE},"tool":{{"name":{name_of(name, redactor)}}},"drift":{shown}'
