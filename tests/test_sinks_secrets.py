@@ -111,3 +111,15 @@ def test_no_sink_sends_what_was_planted(tmp_path: Path, way: str) -> None:
         for value in (PLAIN, FOUND):
             assert [one for one in spellings(value) if one.lower() in data.lower()] == [], name
         assert KEY not in data, name
+
+
+def test_the_record_of_a_question_has_the_digest_of_its_decision(tmp_path: Path) -> None:
+    """Keyed like every other: a short value cannot be guessed from what a sink got."""
+    with heard():
+        desk = played(tmp_path, "returns it")
+        bodies = [json.loads(one.body) for one in desk.guard.store.audit()]
+        desk.guard.close()
+    asked = {body["approval"]: body["args"]["digest"] for body in bodies if body["kind"] == "approval.requested"}
+    held = {body["approval"]: body["args"]["digest"] for body in bodies if body.get("decision", {}).get("verdict") == "hold"}
+    assert asked
+    assert asked == held

@@ -11,7 +11,7 @@ from guard.core.hiding import shown_text
 from guard.core.model import CallKey, ConversationRef, ToolCall
 from guard.core.pointers import at, put
 from guard.core.ports import Event, Redactor
-from guard.core.values import JsonObject, encode, quote
+from guard.core.values import JsonObject, canonical, encode, quote
 
 
 def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redactor, veil: Redactor | None = None) -> Event:
@@ -29,7 +29,12 @@ def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redact
             "decide_by": approval.expires_at,
         }
     )
-    args = f',"args":{{"shown":{shown_text(_unsecret(approval), veil, set())}}}' if veil is not None else ""
+    args = ""
+    if veil is not None:
+        text = canonical(approval.arguments)
+        args = (
+            f',"args":{{"size":{len(text)},"digest":"{veil.tag(text)}","shown":{shown_text(_unsecret(approval), veil, set())}}}'
+        )
     return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}"{args},"approval_state":{state}'
 
 
