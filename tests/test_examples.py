@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from http_service_kit import Service, says
 from provider import Provider
 
 from guard import ApprovalError, Session, ToolCall
@@ -74,6 +75,19 @@ def test_the_travel_loops_end_with_a_held_ticket(wire: str, name: str, tmp_path:
     assert done.returncode == 0, done.stderr
     assert "createExpenseSupplement: held (held_for_approval)" in done.stdout
     assert "waits for a supervisor" in done.stdout
+
+
+def test_a_held_call_becomes_a_message_in_slack() -> None:
+    """One message, with a link that opens the page and a summary without the card and the address."""
+    with Service(says(200, "ok", "text/plain")) as service:
+        done = _run("slack/slack.py", SLACK_URL=f"http://127.0.0.1:{service.port}/services/T0/B0/secret")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["refund: held", "told in Slack: 1"]
+    [message] = service.asked
+    assert b"|Open the approval>" in message.body
+    assert b"order_id: A17" in message.body
+    assert not any(secret in message.body for secret in (b"4111", b"kim@"))
 
 
 def test_the_shop_plays_its_afternoon() -> None:

@@ -47,6 +47,7 @@ LANGUAGE = (
     "granting",
     "log",
     "ports",
+    "outbox",
 )  # each may use those before it
 HELPERS = (
     "sources",
@@ -74,7 +75,9 @@ HELPERS = (
     "tags",
     "audit",
     "audit_ends",
+    "audit_asked",
     "audit_votes",
+    "exported",
     "context",
     "grant_records",
     "audit_policy",
@@ -114,6 +117,7 @@ BOUNDARY = (
     "core.granting",
     "core.log",
     "core.ports",
+    "core.outbox",
 )
 
 
@@ -145,7 +149,18 @@ RULES: dict[str, tuple[str, ...]] = {
     "policy": (*BOUNDARY, "core.handles", "errors", "policy"),  # handles: how types of them are spelled
     "tools": (*BOUNDARY, "errors", "tools"),
     "redactors": (*BOUNDARY, "errors", "redactors"),
-    "stores": (*BOUNDARY, "core.erasing", "core.gaps", "errors", "stores"),
+    "stores": (*BOUNDARY, "core.erasing", "core.gaps", "core.exported", "errors", "stores"),
+    # tools: where a request of the house may go, and how it is sent once
+    "sinks": (
+        *BOUNDARY,
+        "core.unseen",
+        "core.exported",
+        "errors",
+        "sinks",
+        "tools.destination",
+        "tools.sending",
+        "tools.request",
+    ),
     "wires": ("core.values", "core.asking", "core.rules", "core.approval", "core.model", "errors", "wires"),
     "runner": ("core", "errors", "tools", "wires", "runner"),
     "proof": ("core.values", "core.commands", "core.log", "core.ports", "errors", "stores.chain", "stores.stamp", "proof"),

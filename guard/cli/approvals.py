@@ -10,7 +10,7 @@ import argparse
 import sys
 from functools import partial
 
-from guard.cli import changing, granting, unknown
+from guard.cli import changing, granting, unknown, watch
 from guard.cli.desk import Desk, desk
 from guard.cli.places import DEFAULT_STORE, add_layers
 from guard.cli.show import json_text
@@ -58,6 +58,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         _options(one, verb)
         one.set_defaults(run=_RUN[verb])
     changing.add(verbs)
+    watch.add(verbs)
     unknown.add(verbs)
 
 

@@ -9,6 +9,7 @@
     guard approvals    list, show, approve or reject the calls that wait for a person
     guard grants       list, show or revoke the standing permissions that people gave
     guard audit        the records, and whether their chain holds
+    guard sinks        send the audit on to files, webhooks and people, and how that stands
     guard serve        what programs share: bring the database of a store to this program's version
     guard mcp          stand between an MCP client and an MCP server
 
@@ -26,7 +27,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from guard.cli import approvals, audit, check, demo, diff, explain, grants, init, mcp, serve, test
+from guard.cli import approvals, audit, check, demo, diff, explain, grants, init, mcp, serve, sinks, test
 from guard.cli.collecting import seldom
 from guard.cli.keys import everywhere
 from guard.cli.places import UsageError
@@ -34,7 +35,7 @@ from guard.cli.show import lines
 from guard.errors import GuardError
 
 DISTRIBUTION = "guard-middleware"
-COMMANDS = (demo, init, check, test, explain, diff, approvals, grants, audit, serve, mcp)
+COMMANDS = (demo, init, check, test, explain, diff, approvals, grants, audit, sinks, serve, mcp)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from guard.cli.keys import keys_of
 from guard.cli.places import DEFAULT_STORE, RESTORED, UsageError, add_layers, existing_folder, policy_folder
 from guard.cli.show import spell
+from guard.cli.sinks import beside
 from guard.compose import AsyncGuard
 from guard.errors import GuardError
 from guard.web.tokens import Tokens
@@ -40,6 +41,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
     parser.add_argument("--tokens", default=TOKENS, metavar="FILE", help="default: %(default)s")
     parser.add_argument("--console", metavar="FILE", help="public URL, proxy, OpenID provider and time-outs of the console")
+    parser.add_argument("--sinks", metavar="FILE", help="send the audit on as this file says, beside serving")
     parser.add_argument("--host", default="127.0.0.1", help="default: %(default)s; beyond this machine put TLS in front")
     parser.add_argument("--port", type=int, default=8710, help="default: %(default)s; 0 takes a free one")
     parser.add_argument(
@@ -84,7 +86,7 @@ async def _serve(arguments: argparse.Namespace) -> None:
         )
     for one in said:
         print(f"guard: {spell(str(one.message))}", file=sys.stderr)
-    with guard:
+    with guard, beside(arguments.sinks, guard.store):
         if guard.store.older:
             raise GuardError(RESTORED)
         if arguments.host not in _LOCAL:

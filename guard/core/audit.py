@@ -13,7 +13,6 @@ from guard.core.commitments import More, mark, of_arguments
 from guard.core.hiding import shown_text, shown_value
 from guard.core.model import (
     Allow,
-    Approval,
     AuthorizedCall,
     BoundCall,
     CallKey,
@@ -25,12 +24,13 @@ from guard.core.model import (
     ToolCall,
     ValidCall,
 )
+from guard.core.pointers import at, put, spots
 from guard.core.ports import Event, Redactor
 from guard.core.rules import Tool
 from guard.core.tags import of_arguments as of_call
-from guard.core.values import Json, canonical, encode, quote
+from guard.core.values import Json, JsonObject, canonical, encode, quote
 
-_AGENT, _POLICY, SERVICE = '{"type":"agent"}', '{"type":"policy"}', '{"type":"service"}'
+_AGENT, POLICY, SERVICE = '{"type":"agent"}', '{"type":"policy"}', '{"type":"service"}'
 LONGEST = 200  # characters of a call id, tool name or argument name that a record keeps
 
 
@@ -43,7 +43,8 @@ def where(ref: ConversationRef) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _tool(name: str, definition: str, kind: str) -> str:
+def tool_of(name: str, definition: str, kind: str) -> str:
+    """A tool in a record."""
     return f'{{"name":{quote(name)},"definition":"{definition}","kind":"{kind}"}}'
 
 
@@ -78,10 +79,11 @@ def _near(ref: ConversationRef) -> str:
 
 def head_of(kind: str, key: CallKey, call_id: str, actor: str, tool: str) -> str:
     """What every record about a call begins with."""
-    return _placed(kind, (key.ref, key.turn, key.position), call_id, actor, tool)
+    return placed(kind, (key.ref, key.turn, key.position), call_id, actor, tool)
 
 
-def _placed(kind: str, place: tuple[ConversationRef, int, int], call_id: str, actor: str, tool: str) -> str:
+def placed(kind: str, place: tuple[ConversationRef, int, int], call_id: str, actor: str, tool: str) -> str:
+    """The same, of a call of which only the place is known."""
     ref, turn, position = place
     return f'"kind":"{kind}",{_near(ref)},"turn":{turn},"position":{position},"actor":{actor},"call_id":{call_id},"tool":{tool}'
 
@@ -92,13 +94,13 @@ def called(call: ToolCall, redactor: Redactor) -> str:
 
 
 def _of(tool: Tool) -> str:
-    return _tool(tool.name, tool.definition, tool.kind)
+    return tool_of(tool.name, tool.definition, tool.kind)
 
 
 def proposed(ref: ConversationRef, turn: int, position: int, call: ToolCall, redactor: Redactor, salt: str = "") -> Event:
     """A call as the model wrote it: size and digest only, since nothing is known about the text yet."""
     raw = call.arguments if isinstance(call.arguments, str) else "" if call.arguments is None else _raw(call.arguments)
-    head = _placed("call.proposed", (ref, turn, position), name_of(call.id, redactor), _AGENT, called(call, redactor))
+    head = placed("call.proposed", (ref, turn, position), name_of(call.id, redactor), _AGENT, called(call, redactor))
     return f'{head},"args":{{"size":{len(raw)},"digest":"{mark(raw, redactor, salt)}"}}'
 
 
@@ -132,7 +134,7 @@ def decided(
         if isinstance(last, ParsedCall | BoundCall | ValidCall)
         else None
     )
-    head = head_of("call.decided", key, name_of(call.id, redactor), _POLICY, _of(tool) if tool else called(call, redactor))
+    head = head_of("call.decided", key, name_of(call.id, redactor), POLICY, _of(tool) if tool else called(call, redactor))
     approval = ""
     if isinstance(decision, Refusal):
         note = f',"note":{quote(decision.note)}' if decision.note else ""
@@ -175,8 +177,9 @@ def _final(last: object, redactor: Redactor, tenant: str, salt: str) -> str:
     else:
         return _read(last, redactor, salt) if isinstance(last, ParsedCall | BoundCall) else ""
     spoof = f',"spoof":{names_of(valid.spoofed)}' if valid.spoofed else ""
-    shown, hidden = shown_value(valid.arguments, redactor, set())
-    tags = of_call(redactor, tenant, (valid.arguments, hidden), [one.field for one in valid.tool.bindings])
+    arguments = unsecret(valid.arguments, valid.tool)
+    shown, hidden = shown_value(arguments, redactor, set())
+    tags = of_call(redactor, tenant, (arguments, hidden), [one.field for one in valid.tool.bindings])
     labels = _labels(tuple(origins.items()), redactor)
     return f',"args":{{"size":{len(valid.canonical)},"digest":"{of_arguments(valid, salt)}","shown":{shown}{tags},"labels":{labels}}}{spoof}'
 
@@ -185,47 +188,21 @@ def _read(call: ParsedCall | BoundCall, redactor: Redactor, salt: str) -> str:
     """The arguments of a call that was refused before they were final: as far as they were read, or bound."""
     text = canonical(call.arguments)
     spoof = f',"spoof":{names_of(call.spoofed)}' if isinstance(call, BoundCall) and call.spoofed else ""
-    shown = shown_text(call.arguments, redactor, set())
+    shown = shown_text(unsecret(call.arguments, call.tool), redactor, set())
     return f',"args":{{"size":{len(text)},"digest":"{mark(text, redactor, salt)}","shown":{shown}}}{spoof}'
 
 
-def requested(approval: Approval, key: CallKey, call: ToolCall, redactor: Redactor) -> Event:
-    """A person is asked."""
-    tool = _tool(approval.tool, approval.definition, approval.kind)
-    head = head_of("approval.requested", key, name_of(call.id, redactor), _POLICY, tool)
-    state = encode(
-        {
-            "status": "pending",
-            "revision": approval.revision,
-            "need": approval.need,
-            "have": 0,
-            "by": list(approval.by),
-            "self": approval.by_self,
-            "decide_by": approval.expires_at,
-        }
-    )
-    return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}","approval_state":{state}'
-
-
-def unfit(approval: Approval, policy: str, why: str, after: Approval) -> Event:
-    """An approval that was given does not hold today: its call is refused, and may be asked about anew."""
-    tool = _tool(approval.tool, approval.definition, approval.kind)
-    place = (
-        ConversationRef(tenant=approval.tenant, principal=approval.requester, conversation=approval.conversation),
-        approval.turn,
-    )
-    head = _placed("approval.revalidation_failed", (*place, approval.position), quote(""), _POLICY, tool)
-    then = encode({"policy_then": approval.policy, "policy_now": policy, "why": why})
-    state = encode({"status": after.status, "revision": after.revision})
-    return (
-        f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}","revalidation":{then},"approval_state":{state}'
-    )
+def unsecret(arguments: JsonObject, tool: Tool) -> JsonObject:
+    """The arguments without those that the policy shows to nobody: records leave the house, so not even their digests stand there."""
+    for place in spots((path for rule in tool.approval for path in rule.secret), arguments):
+        arguments = put(arguments, place, "[secret]") if at(arguments, place)[0] else arguments
+    return arguments
 
 
 def began(key: CallKey, allow: Allow, policy: str, redactor: Redactor, attempt: int = 1, salt: str = "") -> Event:
     """The call was taken and is about to run: durable before the act."""
     valid = allow.call.valid
-    head = head_of("call.begin", key, name_of(valid.call.id, redactor), _POLICY, _of(valid.tool))
+    head = head_of("call.begin", key, name_of(valid.call.id, redactor), POLICY, _of(valid.tool))
     spent = f',"approval":"{allow.approval.id}"' if allow.approval else _under(allow)
     execution = f'"exec":{{"class":"{valid.tool.effect}","attempt":{attempt}}}'
     return f'{head}{spent},"args":{{"digest":"{of_arguments(valid, salt)}"}},"decision":{{"policy":"{policy}"}},{execution}'

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
-from guard.core import answer, audit
+from guard.core import answer, audit_asked
 from guard.core import ports as p
 from guard.core.approve import approve, proposal
 from guard.core.authorize import authorize, lookups
@@ -218,7 +218,8 @@ def _approve(board: Board) -> p.Flow[None]:
         if index in board.lost and grants.answer(board, index, call):
             continue  # it goes on under the grant that it was taken under
         question = proposal(call, call.approval, key, context.policy.version, context.now, board.edits(index))
-        event = partial(audit.requested, question, key, item.call, context.redactor)
+        veil, salt = board.redactor(index), board.salts[index]
+        event = partial(audit_asked.requested, question, key, item.call, context.redactor, veil, salt)
         lost = index in board.lost  # it is in doubt until somebody says yes, so it will not be held: the question opens now
         ask = p.AskApproval(
             proposal=question,
@@ -251,7 +252,7 @@ def _answered(board: Board, index: int, call: AuthorizedCall, found: Approval | 
         board.put(index, Refusal(reason=Reason.POLICY_FAILED, note=type(error).__name__))
     judged = board.states[index]
     if found is not None and found.status == "approved" and isinstance(judged, Refusal):  # what was approved does not do today
-        event = partial(audit.unfit, found, board.context.policy.version, judged.note)
+        event = partial(audit_asked.unfit, found, board.context.policy.version, judged.note)
         with suppress(ApprovalError):  # somebody was faster
             yield from p.ask(p.Void(approval=found.id, event=event))
 

@@ -37,6 +37,7 @@ from guard.stores.backend import Backend
 from guard.stores.batch_store import BatchStore
 from guard.stores.executors import me, process
 from guard.stores.grant_ledger import GrantLedger
+from guard.stores.outbox import StoreOutbox
 from guard.stores.owners import home_of, own, visible
 from guard.stores.plain import plain
 from guard.stores.tables import Plain, Tables, Wanted
@@ -46,13 +47,14 @@ from guard.stores.watermark import older
 class LedgerStore(GrantLedger, BatchStore):
     """The `Store` port over any `Backend`. StoreError comes from the tables; methods say what else they raise."""
 
-    __slots__ = ("__weakref__", "_epoch", "blocking", "secret")
+    __slots__ = ("__weakref__", "_epoch", "blocking", "outbox", "secret")
 
     def __init__(self, tables: Backend, *, chains: int = 1) -> None:
         super().__init__(tables, chains)
         self.blocking = tables.blocking
         self.secret = tables.secret
         self._epoch = self._begun()
+        self.outbox = StoreOutbox(tables, chains)
 
     @property
     def writer(self) -> Mapping[str, Any]:

@@ -23,11 +23,12 @@ from guard.stores.locks import OPEN
 from guard.stores.memory_doubts import Room
 from guard.stores.memory_erasing import MemoryErasing
 from guard.stores.memory_grants import MemoryGrants
+from guard.stores.memory_outbox import MemoryOutbox
 from guard.stores.stamp import Stamps
 from guard.stores.tables import Home, Mark, Place, Plain, T, Tables, Talk
 
 
-class MemoryTables(MemoryGrants, MemoryErasing):
+class MemoryTables(MemoryOutbox, MemoryGrants, MemoryErasing):
     """`Tables` in dicts. The object itself is the transaction."""
 
     blocking = False

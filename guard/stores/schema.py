@@ -12,6 +12,7 @@ from typing import Final
 from guard.stores import steps_records
 from guard.stores.steps_grants import GRANTS
 from guard.stores.steps_payloads import PAYLOADS
+from guard.stores.steps_sinks import SINKS
 from guard.stores.steps_votes import VOTES
 
 _FIRST = (
@@ -94,7 +95,10 @@ _FIFTH = (
     """CREATE INDEX handles_at ON handles (conversation, at)""",
 )
 
-STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, VOTES, GRANTS, steps_records.STEP, PAYLOADS)
+STEPS: tuple[tuple[str, ...], ...] = (
+    *(_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, VOTES, GRANTS),
+    *(steps_records.STEP, PAYLOADS, SINKS),
+)
 """Step n takes a database from version n to n + 1."""
 
 FILES: Final[dict[int, tuple[str, ...]]] = {STEPS.index(steps_records.STEP): steps_records.FILE}

@@ -1,7 +1,6 @@
 """Tables: what the shared store logic needs from a place that keeps data, inside one transaction.
 
-A new store implements `Tables` and `Backend` (in `backend`) and nothing else: who may, when and how often is decided once, in `ledger`, `turns`, `budgets`, `approvals`
-and `claims`. No rule lives here. Comes after the ports and before every implementation (`memory`, `sqlite`).
+A new store implements `Tables` and `Backend` (in `backend`) and nothing else: what may be is decided once, in `ledger` and what it uses. Comes after the ports and before every implementation (`memory`, `sqlite`).
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from guard.stores.batch_tables import BatchTables
 from guard.stores.erase_tables import EraseTables
 from guard.stores.grant_tables import GrantTables
 from guard.stores.log_tables import LogTables
+from guard.stores.outbox_tables import OutboxTables
 from guard.stores.vault_tables import VaultTables
 
 T = TypeVar("T")
@@ -127,7 +127,7 @@ class Plain:
         return Won(at=at, attempt=1, idem=self.idem, lease=self.lease)
 
 
-class Tables(VaultTables, GrantTables, LogTables, EraseTables, BatchTables, Protocol):
+class Tables(OutboxTables, VaultTables, GrantTables, LogTables, EraseTables, BatchTables, Protocol):
     """What stands in the tables, as one transaction sees and changes it."""
 
     now: float  # the time of the transaction

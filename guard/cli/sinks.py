@@ -1,0 +1,197 @@
+"""`guard sinks`: what leaves the audit for other places: how each sink stands, sending in a process of its own, and what was set aside.
+
+Reads the file of sinks and the store; who sends is `guard.sinks`. Decides nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from guard.cli.places import DEFAULT_STORE, UsageError, existing_store
+from guard.cli.show import json_text, spell
+from guard.cli.sinks_file import read_sinks
+from guard.cli.tables import table
+from guard.cli.views import utc
+from guard.core.outbox import Outbox, Standing
+from guard.core.ports import Store
+from guard.core.values import JsonObject
+from guard.sinks import Follower, Planned, Relay, Step
+from guard.stores.outbox import outbox_of
+
+FILE = "sinks.yaml"
+EXAMPLES = """examples:
+  guard sinks status                          how far each sink of sinks.yaml is, and what it did not take
+  guard sinks run                             send until it is stopped; `guard serve --sinks sinks.yaml` does the same beside the server
+  guard sinks run --once                      send what there is, then stop: exit code 1 where something is left
+  guard sinks retry siem                      send again what was set aside for siem
+  guard sinks status --json | jq .            for a monitor: state is ok, behind, failing or never
+
+Sending is at least once and in the order of each chain. No decision waits for it."""
+_HEADS = ("sink", "state", "waiting", "sent", "set aside", "dropped", "last sent", "last failure")
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "sinks",
+        help="send the audit on: files, webhooks, messages, traces; how that stands",
+        description="What leaves the audit for other places, as a file of sinks says.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    for name, (text, run) in _VERBS.items():
+        verb = verbs.add_parser(name, help=text, description=text.capitalize() + ".")
+        if name == "retry":
+            verb.add_argument("sink", nargs="?", metavar="SINK", help="only of this sink")
+        if name == "run":
+            verb.add_argument("--once", action="store_true", help="stop when nothing is left that could be sent now")
+        verb.add_argument("--sinks", default=FILE, metavar="FILE", help="default: %(default)s")
+        verb.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
+        verb.add_argument("--json", action="store_true", help="JSON instead of text")
+        verb.set_defaults(run=run)
+
+
+def status(arguments: argparse.Namespace) -> int:
+    """Exit code 1 where a sink fails, is too far behind, or has something set aside."""
+    with existing_store(arguments.store) as store:
+        box = outbox_of(store)
+        planned = read_sinks(arguments.sinks, os.environ, box.now)
+        newest = box.ends()
+        found = [_standing(one, box, newest) for one in planned]
+    if arguments.json:
+        print(json_text(found))
+    else:
+        for line in table(_HEADS, [_row(one) for one in found]):
+            print(line)
+    return 1 if any(one["state"] in ("failing", "behind") or one["set_aside"] for one in found) else 0
+
+
+def _standing(one: Planned, box: Outbox, newest: Mapping[int, int]) -> JsonObject:
+    known = box.standing(one.sink.name)
+    here = known or Standing(sink=one.sink.name)
+    waiting = sum(max(0, seq - here.cursors.get(chain, 0)) for chain, seq in newest.items())
+    state = "never" if known is None else "failing" if here.failures else "behind" if waiting > one.bounds.queue else "ok"
+    return {
+        "sink": here.sink,
+        "state": state,
+        "policy": one.bounds.policy,
+        "waiting": waiting,
+        "sent": here.sent,
+        "set_aside": here.letters,
+        "dropped": here.dropped,
+        "last_sent": None if here.sent_at is None else utc(here.sent_at),
+        "last_failure": here.error or None,
+        "failures": here.failures,
+        "next_try": utc(here.due) if here.failures else None,
+    }
+
+
+def _row(one: JsonObject) -> list[object]:
+    return [one[key] for key in ("sink", "state", "waiting", "sent", "set_aside", "dropped", "last_sent", "last_failure")]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Send until told to stop; with --once until nothing is left. Exit code 1 where `--once` leaves something."""
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="guard: %(message)s")
+    with existing_store(arguments.store) as store:
+        box = outbox_of(store)
+        planned = read_sinks(arguments.sinks, os.environ, box.now)
+        relay = Relay(box, planned, said=lambda name, step: _say(name, step, as_json=arguments.json))
+        print(f"guard: sending to {', '.join(one.sink.name for one in planned)}", file=sys.stderr, flush=True)
+        try:
+            return _once(relay, stop) if arguments.once else _forever(relay, stop)
+        finally:
+            relay.close()
+
+
+@contextmanager
+def beside(file: str | None, store: Store) -> Iterator[None]:
+    """Send as a file says while something else runs; without a file nothing is sent."""
+    if file is None:
+        yield
+        return
+    box = outbox_of(store)
+    with Relay(box, read_sinks(file, os.environ, box.now)):
+        yield
+
+
+def _forever(relay: Relay, stop: threading.Event) -> int:
+    relay.start()
+    stop.wait()
+    return 0
+
+
+def _once(relay: Relay, stop: threading.Event) -> int:
+    return max([_through(relay, one, stop) for one in relay.followers], default=0)
+
+
+def _through(relay: Relay, follower: Follower, stop: threading.Event) -> int:
+    """Exit code 1 where the sink did not take everything."""
+    while not stop.is_set():
+        step = relay.stepped(follower)
+        if step.did in ("failed", "waiting", "elsewhere", "down"):
+            return 1
+        if step.did == "idle" and step.wait:
+            return 0
+    return 1
+
+
+def _say(name: str, step: Step, *, as_json: bool) -> None:
+    if as_json:
+        print(json_text({"sink": name, "did": step.did, "sent": step.sent, "error": step.error or None}), flush=True)
+    elif step.error:
+        print(f"{name}: {spell(step.error)}", flush=True)
+    elif step.sent:
+        print(f"{name}: {step.sent} sent", flush=True)
+
+
+def retry(arguments: argparse.Namespace) -> int:
+    """Send again what was set aside. Exit code 1 where something is refused again."""
+    with existing_store(arguments.store) as store:
+        box = outbox_of(store)
+        planned = read_sinks(arguments.sinks, os.environ, box.now)
+        names = [one.sink.name for one in planned]
+        if arguments.sink is not None and arguments.sink not in names:
+            raise UsageError(
+                f"{spell(arguments.sinks)}: there is no sink {spell(arguments.sink)} (there are: {', '.join(names)})"
+            )
+        found = [_again(one, box) for one in planned if arguments.sink in (None, one.sink.name)]
+    for one in found:
+        print(json_text(one) if arguments.json else _retried(one))
+    return 1 if any(one["error"] for one in found) else 0
+
+
+def _again(one: Planned, box: Outbox) -> JsonObject:
+    follower, sent, error = Follower(box, one.sink, one.bounds), 0, None
+    while True:
+        step = follower.retry()
+        sent += step.sent
+        if step.did != "sent":
+            break
+    error = "another process is sending; try again" if step.did == "elsewhere" else step.error or None
+    follower.close()
+    left = box.standing(one.sink.name)
+    return {"sink": one.sink.name, "sent": sent, "left": 0 if left is None else left.letters, "error": error}
+
+
+def _retried(one: JsonObject) -> str:
+    why = f" ({spell(one['error'])})" if one["error"] else ""
+    return f"{one['sink']}: {one['sent']} sent, {one['left']} still set aside{why}"
+
+
+_VERBS = {
+    "status": ("how far each sink is, and what it did not take", status),
+    "run": ("send until it is stopped", run),
+    "retry": ("send again what was set aside", retry),
+}

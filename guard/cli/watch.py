@@ -1,0 +1,90 @@
+"""`guard approvals watch`: follows what waits for a person, and prints each approval once, in the view that `show` and `approve` print.
+
+Looks and prints; who decides uses `approve` or `reject`, which show the same again and ask. Used by `approvals`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from math import inf
+
+from guard.cli.desk import Desk, desk
+from guard.cli.places import DEFAULT_STORE, add_layers
+from guard.cli.show import json_text, spell
+from guard.cli.views import approval_json, approval_lines
+from guard.core.model import Approval
+from guard.errors import StoreError
+
+EXAMPLES = """examples:
+  guard approvals watch               what waits now, and what comes, until Ctrl-C
+  guard approvals watch --once        what waits now
+  guard approvals watch --json        a line of JSON each, for a program that tells people
+
+You see what you may decide about or have asked for. An edited approval is printed anew: it is another call."""
+_DOWN = 2.0  # seconds between two looks at a store that is down
+
+
+def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the verb to `guard approvals`."""
+    parser = verbs.add_parser(
+        "watch",
+        help="follow what waits, each printed once",
+        description="Follow the calls that wait for a person's decision; each is printed once, in full.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--once", action="store_true", help="print what waits now, and end")
+    parser.add_argument("--poll", type=_seconds, default=2.0, metavar="SECONDS", help="between two looks; default: %(default)s")
+    add_layers(parser)
+    parser.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
+    parser.add_argument("--json", action="store_true", help="a line of JSON for each approval")
+    parser.set_defaults(run=watch)
+
+
+def _seconds(text: str) -> float:
+    found = float(text)
+    if not 0 < found < inf:
+        raise argparse.ArgumentTypeError(f"not a number of seconds: {spell(text)}")
+    return found
+
+
+def watch(arguments: argparse.Namespace) -> int:
+    """Print until told to stop. Exit code 0."""
+    seen: set[tuple[str, int]] = set()
+    with desk(arguments) as here:
+        print(
+            f"guard: what waits for {spell(here.me.principal)} in the tenant {spell(here.me.tenant)}", file=sys.stderr, flush=True
+        )
+        try:
+            while True:
+                pause = _look(here, seen, arguments)
+                if arguments.once:
+                    return 0
+                time.sleep(pause)
+        except KeyboardInterrupt:
+            return 0
+
+
+def _look(here: Desk, seen: set[tuple[str, int]], arguments: argparse.Namespace) -> float:
+    """Print what was not printed yet; how long to wait then."""
+    try:
+        found = here.list("pending")
+    except StoreError as error:
+        if arguments.once:
+            raise
+        print(f"guard: {error}; trying again", file=sys.stderr, flush=True)
+        return max(_DOWN, float(arguments.poll))
+    for one in found:
+        if (one.id, one.revision) not in seen:
+            seen.add((one.id, one.revision))
+            print("\n".join(_lines(here, one, as_json=arguments.json)), flush=True)
+    return float(arguments.poll)
+
+
+def _lines(here: Desk, one: Approval, *, as_json: bool) -> list[str]:
+    if as_json:
+        return [json_text({**approval_json(one), "you_may_decide": here.decides(one)})]
+    how = f"guard approvals approve {one.id}  |  guard approvals reject {one.id} --reason TEXT"
+    return [*approval_lines(one), f"decide: {how}" if here.decides(one) else "decide: another person must", ""]

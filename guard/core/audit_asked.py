@@ -1,0 +1,66 @@
+"""That a person is asked, and that a yes does not hold any more, as records. Like `audit`: already safe to store, pure.
+
+A notice to people is made of the first of them alone, so it shows the arguments, redacted. Comes after audit; used by the pipeline.
+"""
+
+from __future__ import annotations
+
+from guard.core.approval import Approval
+from guard.core.audit import POLICY, head_of, name_of, placed, tool_of
+from guard.core.commitments import mark
+from guard.core.hiding import shown_text
+from guard.core.model import CallKey, ConversationRef, ToolCall
+from guard.core.pointers import at, put
+from guard.core.ports import Event, Redactor
+from guard.core.values import JsonObject, canonical, encode, quote
+
+
+def requested(
+    approval: Approval, key: CallKey, call: ToolCall, redactor: Redactor, veil: Redactor | None = None, salt: str = ""
+) -> Event:
+    """A person is asked. The arguments stand in it where there is a redactor for them: one that also hides what stands behind handles.
+
+    `salt`: the call's own, for their digest.
+    """
+    tool = tool_of(approval.tool, approval.definition, approval.kind)
+    head = head_of("approval.requested", key, name_of(call.id, redactor), POLICY, tool)
+    state = encode(
+        {
+            "status": "pending",
+            "revision": approval.revision,
+            "need": approval.need,
+            "have": 0,
+            "by": list(approval.by),
+            "self": approval.by_self,
+            "decide_by": approval.expires_at,
+        }
+    )
+    args = ""
+    if veil is not None:
+        text = canonical(approval.arguments)
+        args = f',"args":{{"size":{len(text)},"digest":"{mark(text, veil, salt)}","shown":{shown_text(_unsecret(approval), veil, set())}}}'
+    return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}"{args},"approval_state":{state}'
+
+
+def _unsecret(approval: Approval) -> JsonObject:
+    """The final arguments without those that nobody is shown: records leave the house, so not even their digests stand here."""
+    arguments = approval.arguments
+    for place in approval.secret:
+        if at(arguments, place)[0]:
+            arguments = put(arguments, place, "[secret]")
+    return arguments
+
+
+def unfit(approval: Approval, policy: str, why: str, after: Approval) -> Event:
+    """An approval that was given does not hold today: its call is refused, and may be asked about anew."""
+    tool = tool_of(approval.tool, approval.definition, approval.kind)
+    place = (
+        ConversationRef(tenant=approval.tenant, principal=approval.requester, conversation=approval.conversation),
+        approval.turn,
+    )
+    head = placed("approval.revalidation_failed", (*place, approval.position), quote(""), POLICY, tool)
+    then = encode({"policy_then": approval.policy, "policy_now": policy, "why": why})
+    state = encode({"status": after.status, "revision": after.revision})
+    return (
+        f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}","revalidation":{then},"approval_state":{state}'
+    )

@@ -1,0 +1,30 @@
+"""CloudEvents: a record as an event of CloudEvents 1.0 in its JSON form. Comes after entry; pure.
+
+`id` is the record's, so that a receiver drops what arrives twice; `source` names the store's chain, `subject` the approval or call; the hash stands in
+the extension attributes `guardhash` and `guardprev`, whose names the specification keeps to lower-case letters and digits.
+"""
+
+from __future__ import annotations
+
+from guard.core.values import JsonObject
+from guard.sinks.entry import Entry
+
+TYPE = "guard."
+
+
+def cloudevent(one: Entry) -> JsonObject:
+    """The event of a record."""
+    subject = one.text("approval") or one.text("call_id") or one.text("conversation")
+    return {
+        "specversion": "1.0",
+        "id": one.id,
+        "source": f"/guard/chains/{one.sealed.chain}",
+        "type": f"{TYPE}{one.kind or 'unreadable'}",
+        **({"subject": subject} if subject else {}),
+        **({"time": one.text("ts")} if one.text("ts") else {}),
+        "datacontenttype": "application/json",
+        "guardseq": one.sealed.seq if one.sealed.seq < 2**31 else str(one.sealed.seq),
+        "guardprev": one.sealed.prev,
+        "guardhash": one.sealed.hash,
+        "data": one.body,
+    }

@@ -1,0 +1,123 @@
+"""Notice: what people are told of an approval: which one, a link that only opens its page, and a summary of what its record holds.
+
+Built from the record alone: redacted copies and digests, nothing of what will run. Characters that cannot be seen are spelled out. Comes after entry
+and signing; before notify and slack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import quote
+
+from guard.core.unseen import spelled, unseen
+from guard.core.values import Json, JsonObject, encode, is_number
+from guard.sinks.entry import Entry
+from guard.sinks.port import Bounds
+from guard.sinks.signing import link_mark
+
+KINDS = ("approval.requested", "approval.escalated")
+"""What people are told of where nothing else is asked for."""
+NOTICES = Bounds(kinds=KINDS, batch=20, newest=True)
+"""The bounds of a sink that tells people: nobody is told of what happened before it was set up."""
+_WORDS = {
+    "approval.requested": "waits for a decision",
+    "approval.escalated": "still waits for a decision",
+    "approval.vote": "got a vote",
+    "approval.resolved": "was decided",
+    "approval.edited": "was edited and waits for a decision",
+    "approval.expired": "was not decided in time",
+    "approval.cancelled": "was cancelled",
+    "approval.revoked": "was withdrawn",
+    "approval.superseded": "was replaced",
+}
+_VALUE, _MOST = 200, 20  # characters of an argument, and how many of them
+_DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """How a link is made: `page` with `{approval}` in it, and where there is a key, a mark for an audience behind it."""
+
+    page: str
+    key: bytes | None = None
+    audience: str = ""
+
+    def to(self, one: Entry) -> str:
+        """The link to a record's approval."""
+        name = one.text("approval")
+        found = self.page.replace("{approval}", quote(name, safe=""))
+        if self.key is None:
+            return found
+        revision = one.at("approval_state", "revision")
+        mark = link_mark(self.key, name, revision if isinstance(revision, int) else 1, self.audience, _until(one))
+        return f"{found}{'&' if '?' in found else '?'}view={mark}"
+
+
+def _until(one: Entry) -> int:
+    """Until when the link opens: until the decision is due, else a day from the record."""
+    due = one.at("approval_state", "decide_by")
+    if is_number(due):
+        return int(due)
+    try:
+        return int(datetime.fromisoformat(one.text("ts")).timestamp()) + _DAY
+    except ValueError:
+        return 0
+
+
+def notice(one: Entry, links: Links) -> JsonObject:
+    """What is sent of a record. `digest` is the record's hash in the audit."""
+    names = ("approval", "fingerprint", "tenant", "conversation")
+    return {
+        "v": 1,
+        "id": one.id,
+        "event": one.kind,
+        "time": one.text("ts"),
+        "digest": one.sealed.hash,
+        **{name: seen(one.text(name)) for name in names},
+        "link": links.to(one),
+        "summary": {
+            "tool": seen(one.text("tool", "name")),
+            "requester": seen(one.text("principal")),
+            "arguments": arguments(one),
+        },
+        "text": "\n".join(lines(one)),
+    }
+
+
+def title(one: Entry) -> str:
+    """One line: what is the matter."""
+    said = _WORDS.get(one.kind, one.kind)
+    status = one.text("approval_state", "status")
+    told = f" ({seen(status)})" if one.kind == "approval.resolved" and status else ""
+    return f"{seen(one.text('tool', 'name')) or 'a call'} {said}{told}"
+
+
+def lines(one: Entry) -> list[str]:
+    """The whole summary as text."""
+    who = f"asked for by {seen(one.text('principal'))}, tenant {seen(one.text('tenant'))}, conversation {seen(one.text('conversation'))}"
+    found = arguments(one)
+    shown = [f"{name}: {text}" for name, text in found.items()]
+    return [title(one), who, *shown]
+
+
+def arguments(one: Entry) -> dict[str, str]:
+    """The arguments as the record shows them, each as a text of bounded length; what is left out is counted."""
+    given = one.at("args", "shown")
+    pairs = list(given.items()) if isinstance(given, Mapping) else []
+    found = {_cut(seen(str(name))): _cut(_text(value)) for name, value in pairs[:_MOST]}
+    return found | ({"…": f"{len(pairs) - _MOST} more, on the page"} if len(pairs) > _MOST else {})
+
+
+def _text(value: Json) -> str:
+    return seen(value if isinstance(value, str) else encode(value))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _VALUE else f"{text[:_VALUE]} … ({len(text)} characters, on the page in full)"
+
+
+def seen(text: str) -> str:
+    """A text on one line, with what cannot be seen spelled out."""
+    return text if text.isascii() and text.isprintable() else "".join(spelled(char) if unseen(char) else char for char in text)
