@@ -59,6 +59,7 @@ from guard.core.commands import (
 from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.redaction import REDACTION, Redaction
 from guard.core.rules import Limits, Tool
+from guard.core.searching import Filed, Sealed, Sought
 from guard.core.values import Json
 
 __all__ = [
@@ -99,6 +100,7 @@ __all__ = [
     "Replay",
     "Sealed",
     "Shadowed",
+    "Sought",
     "Store",
     "TakeQuota",
     "Together",
@@ -160,17 +162,6 @@ class Policy:
 
 
 # -- what the host brings --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sealed:
-    """One audit record as stored. `hash` covers chain, seq, prev and the exact bytes of `body`."""
-
-    chain: int
-    seq: int
-    prev: str
-    hash: str
-    body: str
 
 
 class Store(Protocol):
@@ -291,6 +282,15 @@ class Store(Protocol):
 
     def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
         """Audit records of one chain in order of seq. Every record stands in exactly one of `chains` chains, numbered from 0."""
+
+    def search(self, sought: Sought) -> tuple[Sealed, ...]:
+        """The audit records of all chains that meet `sought`, found by an index where the store lasts."""
+
+    def tally(self, sought: Sought, by: tuple[str, ...]) -> tuple[tuple[tuple[Json, ...], int], ...]:
+        """How many records meet `sought`, for each combination of values of `by` (of `searching.GROUPS`), in their order."""
+
+    def copies(self, *, chain: int = 0, after: int = 0, limit: int = 1000) -> tuple[Filed, ...]:
+        """What is filed about the records of one chain behind `after`: copies that who verifies holds against the bodies."""
 
     def now(self) -> float:
         """Seconds since the epoch by the store's clock."""

@@ -28,9 +28,12 @@ from guard.core.ports import (
     Record,
     Sealed,
     Shadowed,
+    Sought,
     TakeQuota,
     Vaulted,
 )
+from guard.core.searching import Filed
+from guard.core.values import Json
 from guard.errors import ApprovalError, StoreError
 from guard.stores import approvals, budgets, claims, doubts, turns, vault, votes
 from guard.stores.backend import Backend
@@ -232,6 +235,18 @@ class LedgerStore:
     def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
         """Audit records of one chain behind `after`, in order of seq."""
         return self._tables.read(lambda tables: tables.audit(chain, after, limit))
+
+    def search(self, sought: Sought) -> tuple[Sealed, ...]:
+        """Audit records that meet `sought`, of all chains."""
+        return self._tables.read(lambda tables: tables.search(sought))
+
+    def tally(self, sought: Sought, by: tuple[str, ...]) -> tuple[tuple[tuple[Json, ...], int], ...]:
+        """How many records meet `sought`, by these values."""
+        return self._tables.read(lambda tables: tables.tally(sought, by))
+
+    def copies(self, *, chain: int = 0, after: int = 0, limit: int = 1000) -> tuple[Filed, ...]:
+        """What is filed about the records of one chain behind `after`."""
+        return self._tables.read(lambda tables: tables.copies(chain, after, limit))
 
     def now(self) -> float:
         """Seconds since the epoch by the store's clock."""

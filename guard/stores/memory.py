@@ -13,7 +13,10 @@ from dataclasses import replace
 from secrets import token_bytes
 
 from guard.core.model import ConversationRef
-from guard.core.ports import CallRow, Event, Sealed, Won
+from guard.core.ports import CallRow, Event, Sealed, Sought, Won
+from guard.core.searching import Filed
+from guard.core.values import Json
+from guard.stores import filing
 from guard.stores.chain import GENESIS, write
 from guard.stores.claims import FINISHED, LEDGER
 from guard.stores.gate import Gate
@@ -223,6 +226,18 @@ class MemoryTables(MemoryBudgets):
         return tuple(
             Sealed(chain=0, seq=seq, prev=prev, hash=own, body=body) for seq, (prev, own, body) in enumerate(found, first + 1)
         )
+
+    def search(self, sought: Sought) -> tuple[Sealed, ...]:
+        """Records that are looked for, by reading every one."""
+        return tuple(one for _, one in filing.scan(self.audit(0, 0, None), sought))
+
+    def tally(self, sought: Sought, by: tuple[str, ...]) -> tuple[tuple[tuple[Json, ...], int], ...]:
+        """How many records are looked for."""
+        return filing.count(self.audit(0, 0, None), sought, by)
+
+    def copies(self, chain: int, after: int, limit: int) -> tuple[Filed, ...]:
+        """Nothing is filed apart from the records."""
+        return tuple(map(filing.filed, self.audit(chain, after, limit)))
 
 
 def _turn(mark: Mark) -> int:

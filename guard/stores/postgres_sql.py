@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from guard.stores import sql
+from guard.stores import postgres_filing, schema, sql, steps_query
 from guard.stores.postgres_functions import GUARD_TAKE
 
 CHAINS: Final = 32
@@ -69,6 +69,7 @@ EXTRAS: dict[int, tuple[str, ...]] = {
         "CREATE UNIQUE INDEX claims_approval ON claims (approval) WHERE approval IS NOT NULL",
         GUARD_TAKE,
     ),
+    schema.STEPS.index(steps_query.STEP): postgres_filing.STEP,
 }
 """What PostgreSQL needs besides step n of the schema."""
 

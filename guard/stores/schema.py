@@ -7,6 +7,7 @@ key for digests. Comes before `sqlite`.
 
 from __future__ import annotations
 
+from guard.stores import steps_query
 from guard.stores.steps_votes import VOTES
 
 _FIRST = (
@@ -89,7 +90,7 @@ _FIFTH = (
     """CREATE INDEX handles_at ON handles (conversation, at)""",
 )
 
-STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, VOTES)
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, VOTES, steps_query.STEP)
 """Step n takes a database from version n to n + 1."""
 
 VERSION = len(STEPS)

@@ -18,6 +18,7 @@ from guard.stores.claims import FINISHED
 from guard.stores.executors import gone
 from guard.stores.sql_approvals import name_of
 from guard.stores.sql_budgets import SqlBudgets
+from guard.stores.sql_search import SqlSearch
 from guard.stores.stamp import Stamps
 from guard.stores.tables import Home, Mark, Place, Plain, Talk
 from guard.stores.watermark import Head, Watermark
@@ -25,7 +26,7 @@ from guard.stores.watermark import Head, Watermark
 _ALL = 2**62  # LIMIT of no limit
 
 
-class SqlTables(SqlBudgets):
+class SqlTables(SqlBudgets, SqlSearch):
     """`Tables` on a connection that is in a transaction."""
 
     def __init__(

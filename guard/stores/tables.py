@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from guard.core.approval import Approval, Vote
 from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Charge, Event, Sealed, Won
+from guard.stores.search_tables import SearchTables
 from guard.stores.vault_tables import VaultTables
 
 T = TypeVar("T")
@@ -123,7 +124,7 @@ class Plain:
         return Won(at=at, attempt=1, idem=self.idem, lease=self.lease)
 
 
-class Tables(VaultTables, Protocol):
+class Tables(VaultTables, SearchTables, Protocol):
     """What stands in the tables, as one transaction sees and changes it."""
 
     now: float  # the time of the transaction

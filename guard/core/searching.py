@@ -1,0 +1,79 @@
+"""Searching: a stored audit record, and which records somebody looks for. No store is touched here; comes before the ports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """One audit record as stored. `hash` covers chain, seq, prev and the exact bytes of `body`."""
+
+    chain: int
+    seq: int
+    prev: str
+    hash: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sought:
+    """Which audit records are looked for: those that meet every field that is given.
+
+    Times are seconds since the epoch, `since` included and `until` not. A kind may end with `*`. `person` finds the records of one principal, and
+    those with one of `tags`, the keyed hashes of a personal value. `newest` is the order; `behind` goes on behind one record (microseconds,
+    chain, seq) in that order.
+    """
+
+    since: float | None = None
+    until: float | None = None
+    kinds: tuple[str, ...] = ()
+    tenant: str | None = None
+    conversation: str | None = None
+    turn: int | None = None
+    position: int | None = None
+    call: str | None = None
+    approval: str | None = None
+    tool: str | None = None
+    verdict: str | None = None
+    state: str | None = None
+    reason: str | None = None
+    actor: str | None = None
+    principal: str | None = None
+    person: str | None = None
+    tags: tuple[str, ...] = ()
+    spoof: bool = False
+    shadow: bool = False
+    newest: bool = True
+    behind: tuple[int, int, int] | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filed:
+    """What is filed about one record, so that it can be found: copies of values of its body by column, and the keyed hashes in it."""
+
+    seq: int
+    columns: dict[str, Any]
+    tags: frozenset[str]
+
+
+PLAIN = (
+    "tenant",
+    "conversation",
+    "turn",
+    "position",
+    "call",
+    "approval",
+    "tool",
+    "verdict",
+    "state",
+    "reason",
+    "actor",
+    "principal",
+)
+"""Fields of `Sought` that a record meets by having the same value."""
+
+GROUPS = ("day", "kind", "tenant", "tool", "verdict", "state", "reason", "actor", "principal", "spoof", "shadow")
+"""By what records can be counted; a day is the first ten characters of the record's time."""

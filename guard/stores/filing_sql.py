@@ -1,0 +1,165 @@
+"""The SQL of filing: how SQLite makes the copies of a record, and the statements that find records by them.
+
+SQLite makes the copies in a temporary trigger of each connection that writes, as `sqlite_take` does it, since a file whose schema is not trusted may not
+read JSON by itself. PostgreSQL's function is in `postgres_filing`. Every search names its values by `?`; nothing that a user wrote stands in a
+statement. Comes after `filing`, before `sql_search`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from guard.core.searching import GROUPS, PLAIN, Sought
+from guard.stores.filing import COLUMNS, PATHS, REFUSED_KINDS, TAGGED, WIDE, cut, instant
+
+_NAMES: Final = ", ".join(("chain", "seq", *COLUMNS))
+
+
+def _json(path: tuple[str, ...]) -> str:
+    return f"json_extract(j, '$.{'.'.join(path)}')"
+
+
+def _text(name: str) -> str:
+    places = ", ".join(map(_json, PATHS[name]))
+    found = f"substr({places if len(PATHS[name]) == 1 else f'COALESCE({places})'}, 1, {WIDE})"
+    if name != "verdict":
+        return found
+    kinds = ", ".join(f"'{kind}'" for kind in REFUSED_KINDS)
+    return f"CASE WHEN {_json(('kind',))} IN ({kinds}) THEN 'refuse' ELSE {found} END"
+
+
+_TS: Final = _json(("ts",))
+_MADE: Final = {
+    "at": f"COALESCE(strftime('%s', {_TS}) * 1000000 + substr({_TS}, 21, 6), 0)",
+    "ts": _TS,
+    **{name: _text(name) for name in PATHS},
+    "turn": _json(("turn",)),
+    "position": _json(("position",)),
+    "spoof": f"COALESCE({_json(('spoof',))} NOT IN ('[]', '{{}}', ''), 0)",
+    "shadow": f"COALESCE({_json(('decision', 'shadow'))} NOT IN ('[]', '{{}}', ''), 0)",
+}
+_COPIES: Final = ", ".join(_MADE[name] for name in COLUMNS)
+_CLEAN: Final = (
+    "CASE WHEN NOT json_valid({0}) THEN '{{}}' WHEN instr({0}, '\\ud') OR instr({0}, '\\u0000')"
+    " THEN replace(replace({0}, '\\ud', '\\uf'), '\\u0000', '\\ufffd') ELSE {0} END"
+)
+_EACH_TAG: Final = " UNION ".join(
+    f"SELECT substr(t.value, 1, {WIDE}), b.chain, b.seq FROM b, json_each(b.j, '$.{'.'.join(path)}') t WHERE t.type = 'text'"  # noqa: S608 - our own text
+    for path in TAGGED
+)
+_HELD: Final = "instr({}, '\"hmac\":{{')"
+
+_NEW: Final = f"SELECT NEW.chain, NEW.seq, {_COPIES} FROM (SELECT {_CLEAN.format('NEW.body')} AS j)"  # noqa: S608 - our own text
+FILE: Final = f"CREATE TEMP TRIGGER filing AFTER INSERT ON audit BEGIN INSERT INTO filed ({_NAMES}) {_NEW}; END"
+TAG: Final = (
+    f"CREATE TEMP TRIGGER tagging AFTER INSERT ON audit WHEN {_HELD.format('NEW.body')} BEGIN"
+    " INSERT OR IGNORE INTO tags (tag, chain, seq)"
+    + _EACH_TAG.replace(
+        "FROM b, json_each(b.j",
+        f"FROM (SELECT NEW.chain AS chain, NEW.seq AS seq, {_CLEAN.format('NEW.body')} AS j) b, json_each(b.j",
+    )
+    + "; END"
+)
+"""What each connection that writes makes for itself."""
+
+_ROOM: Final = "chain = ? AND seq > ? AND seq <= ?"
+FILL: Final = (
+    f"INSERT INTO filed ({_NAMES}) SELECT chain, seq, {_COPIES}"  # noqa: S608 - our own text
+    f" FROM (SELECT chain, seq, {_CLEAN.format('body')} AS j FROM audit WHERE {_ROOM} ORDER BY seq)"
+)
+FILL_TAGS: Final = (
+    f"WITH b AS (SELECT chain, seq, {_CLEAN.format('body')} AS j FROM audit WHERE {_ROOM} AND {_HELD.format('body')})"  # noqa: S608 - our own text
+    f" INSERT OR IGNORE INTO tags (tag, chain, seq) {_EACH_TAG}"
+)
+FILLED: Final = "SELECT a.chain, MAX(a.seq), COALESCE((SELECT MAX(f.seq) FROM filed f WHERE f.chain = a.chain), 0) FROM audit a GROUP BY a.chain"
+COPIES: Final = f"SELECT {_NAMES} FROM filed WHERE chain = ? AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608 - our own text
+COPIED_TAGS: Final = "SELECT seq, tag FROM tags WHERE chain = ? AND seq > ? AND seq <= ?"
+_PLACE: Final = "f.at, f.chain, f.seq"
+_RECORD: Final = "SELECT a.chain, a.seq, a.prev, a.hash, a.body FROM ({}) f JOIN audit a ON a.chain = f.chain AND a.seq = f.seq"
+_MOST: Final = 2**62
+
+
+class Asking:
+    """The conditions of one search, and their values in order."""
+
+    def __init__(self, sought: Sought) -> None:
+        self.parts: list[str] = []
+        self.values: list[Any] = []
+        self._times(sought)
+        for name in PLAIN:
+            value = getattr(sought, name)
+            if value is not None:
+                self._put(f"f.{name} = ?", cut(value))
+        for name in ("spoof", "shadow"):
+            if getattr(sought, name):
+                self._put(f"f.{name} = 1")
+        self._kinds(sought.kinds)
+        if sought.behind is not None:
+            self._put(f"({_PLACE}) {'<' if sought.newest else '>'} (?, ?, ?)", *sought.behind)
+
+    def _put(self, part: str, *values: Any) -> None:
+        self.parts.append(part)
+        self.values += values
+
+    def _times(self, sought: Sought) -> None:
+        if sought.since is not None:
+            self._put("f.at >= ?", instant(sought.since))
+        if sought.until is not None:
+            self._put("f.at < ?", instant(sought.until))
+
+    def _kinds(self, kinds: Sequence[str]) -> None:
+        if kinds:
+            each = ["f.kind >= ? AND f.kind < ?" if kind.endswith("*") else "f.kind = ?" for kind in kinds]
+            given = [
+                part for kind in kinds for part in ((kind[:-1], kind[:-1] + "\U0010ffff") if kind.endswith("*") else (kind,))
+            ]
+            self._put(each[0] if len(each) == 1 else f"({' OR '.join(each)})", *given)
+
+    def where(self, *more: str) -> str:
+        """All conditions, and some more."""
+        parts = [*self.parts, *more]
+        return f" WHERE {' AND '.join(parts)}" if parts else ""
+
+
+def _sources(sought: Sought, asking: Asking) -> list[tuple[str, list[Any]]]:
+    """Where the places of records come from: one source, or for a person the records of the principal and those of each keyed hash."""
+    found: list[tuple[str, list[Any]]] = []
+    if sought.person is None and not sought.tags:
+        return [(f"FROM filed f{asking.where()}", asking.values)]
+    if sought.person is not None:
+        found.append((f"FROM filed f{asking.where('f.principal = ?')}", [*asking.values, cut(sought.person)]))
+    if sought.tags:
+        marks = ", ".join("?" * len(sought.tags))
+        places = f"SELECT DISTINCT chain, seq FROM tags WHERE tag IN ({marks})"  # noqa: S608 - our own text
+        joined = f"FROM ({places}) t JOIN filed f ON f.chain = t.chain AND f.seq = t.seq"
+        found.append((f"{joined}{asking.where()}", [*sought.tags, *asking.values]))
+    return found
+
+
+def search(sought: Sought) -> tuple[str, list[Any]]:
+    """The statement that finds records, and its values."""
+    way = "DESC" if sought.newest else "ASC"
+    order = "ORDER BY " + ", ".join(f"f.{name} {way}" for name in ("at", "chain", "seq"))
+    sources = _sources(sought, Asking(sought))
+    most = _MOST if sought.limit is None else max(sought.limit, 0)
+    each = [f"SELECT {_PLACE} {source} {order} LIMIT ?" for source, _ in sources]
+    values = [value for _, given in sources for value in (*given, most)]
+    named = [f"SELECT * FROM ({one}) AS s{number}" for number, one in enumerate(each)]  # noqa: S608 - our own text
+    found = each[0] if len(each) == 1 else " UNION ".join(named)
+    return f"{_RECORD.format(found)} {order} LIMIT ?", [*values, most]
+
+
+def tally(sought: Sought, by: Sequence[str]) -> tuple[str, list[Any]]:
+    """The statement that counts records. `by` are names of `GROUPS`; anything else is a ValueError."""
+    if not set(by) <= set(GROUPS):
+        raise ValueError(f"records are counted by {', '.join(GROUPS)}")
+    groups = ", ".join("substr(f.ts, 1, 10)" if name == "day" else f"f.{name}" for name in by)
+    sources = _sources(sought, Asking(sought))
+    if len(sources) > 1:  # a record may be in both
+        each = " UNION ".join(f"SELECT f.chain, f.seq {source}" for source, _ in sources)
+        values = [value for _, given in sources for value in given]
+        sources = [(f"FROM filed f JOIN ({each}) u ON u.chain = f.chain AND u.seq = f.seq", values)]
+    source, values = sources[0]
+    grouped = f" GROUP BY {groups} ORDER BY {groups}" if by else ""
+    return f"SELECT {groups + ', ' if by else ''}COUNT(*) {source}{grouped}", values

@@ -1,0 +1,21 @@
+"""What searching needs of a place that keeps data: the part of `Tables` about finding audit records. No rule lives here. Comes before `tables`."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from guard.core.searching import Filed, Sealed, Sought
+from guard.core.values import Json
+
+
+class SearchTables(Protocol):
+    """What searching needs of the tables."""
+
+    def search(self, sought: Sought) -> tuple[Sealed, ...]:
+        """The records of all chains that meet `sought`, in the order that it asks for."""
+
+    def tally(self, sought: Sought, by: tuple[str, ...]) -> tuple[tuple[tuple[Json, ...], int], ...]:
+        """How many records meet `sought` for each combination of values of `by`, in the order of these."""
+
+    def copies(self, chain: int, after: int, limit: int) -> tuple[Filed, ...]:
+        """For who verifies: what is filed about the records of one chain behind `after`, in order."""
