@@ -145,6 +145,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "policy.pins",
         "integrations",
     ),
+    "auditing": ("core", "errors", "stores", "auditing"),  # what an auditor asks of the records: reads a store, changes nothing
     "review": (
         "core",
         "errors",
