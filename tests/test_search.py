@@ -61,6 +61,7 @@ SEARCHES: dict[str, tuple[Sought, int]] = {
     "person by several": (Sought(tags=("tag-ann", "tag-bob", "tag-nobody")), 2),
     "person by name or hash": (Sought(person="E2", tags=("tag-bob",)), 3),
     "person and tool": (Sought(person="E2", tags=("tag-bob",), tool="pay", kinds=("call.end",)), 1),
+    "about some approval": (Sought(asked=True), 6),
     "since": (Sought(since=SECOND + 10), 5),
     "until": (Sought(until=SECOND + 10), 10),
     "a window": (Sought(since=SECOND + 1, until=SECOND + 3), 2),

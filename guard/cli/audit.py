@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 
-from guard.cli import audit_filters, audit_query
+from guard.cli import audit_filters, audit_query, audit_report, audit_show
 from guard.cli.logs import existing_log
 from guard.cli.places import DEFAULT_STORE, UsageError
 from guard.cli.records import verdict_line
@@ -26,7 +25,7 @@ EXAMPLES = """examples:
 The records are opened for reading only, also beside programs that write. A small log is checked on the way, whatever is shown; the check
 cannot notice that the newest records were cut off. Exit codes: 0 good, 1 the chain does not hold, 2 misuse."""
 
-VERBS: tuple[Callable[[argparse._SubParsersAction[argparse.ArgumentParser]], None], ...] = ()
+VERBS = (audit_show.add, audit_report.add)
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

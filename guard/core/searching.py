@@ -23,7 +23,7 @@ class Sought:
 
     Times are seconds since the epoch, `since` included and `until` not. A kind may end with `*`. `person` finds the records of one principal, and
     those with one of `tags`, the keyed hashes of a personal value. `newest` is the order; `behind` goes on behind one record (microseconds,
-    chain, seq) in that order.
+    chain, seq) in that order. `asked` finds what belongs to some approval. Texts are compared by their first 200 characters.
     """
 
     since: float | None = None
@@ -45,6 +45,7 @@ class Sought:
     tags: tuple[str, ...] = ()
     spoof: bool = False
     shadow: bool = False
+    asked: bool = False
     newest: bool = True
     behind: tuple[int, int, int] | None = None
     limit: int | None = None

@@ -115,6 +115,8 @@ def meets(found: Columns, held: frozenset[str], sought: Sought) -> bool:
         return False
     if (sought.spoof and not found["spoof"]) or (sought.shadow and not found["shadow"]):
         return False
+    if sought.asked and found["approval"] is None:
+        return False
     return _of_kind(found["kind"] or "", sought.kinds) and _about(found, held, sought)
 
 

@@ -94,6 +94,8 @@ class Asking:
         for name in ("spoof", "shadow"):
             if getattr(sought, name):
                 self._put(f"f.{name} = 1")
+        if sought.asked:
+            self._put("f.approval IS NOT NULL")
         self._kinds(sought.kinds)
         if sought.behind is not None:
             self._put(f"({_PLACE}) {'<' if sought.newest else '>'} (?, ?, ?)", *sought.behind)

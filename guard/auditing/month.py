@@ -1,0 +1,212 @@
+"""Month: the figures and lists of one month of records, as one JSON object: what the page, the console and machines are given.
+
+Everything is counted or copied from records; nothing is guessed. Lists are bounded, and each says how many there are in all. Comes after `questions` and `log`,
+before `page`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from guard.auditing import moments, questions
+from guard.auditing.entry import Entry, entry
+from guard.auditing.log import Log, found, size
+from guard.auditing.steps import step
+from guard.core.searching import Sealed, Sought
+from guard.core.values import JsonObject
+from guard.stores.chain import Verified
+
+LISTED: Final = 300
+"""Rows of one list."""
+_DAY: Final = 86400
+_CHANGES: Final = ("policy.loaded", "role.changed", "config.changed", "kill.*", "grant.created", "grant.revoked")
+_EVENTS: Final = (
+    "audit.gap",
+    "audit.segment_closed",
+    "audit.export",
+    "audit.verify",
+    "store.restored",
+    "sink.*",
+    "payload.erased",
+    "key.*",
+)
+_VERDICTS: Final = {"allow": "allowed", "hold": "held", "refuse": "refused"}
+
+
+def report(
+    log: Log, name: str, *, tenant: str | None = None, verified: Verified | None = None, heads: Mapping[int, Sealed] | None = None
+) -> JsonObject:
+    """The report of a month such as 2026-11. Raises ValueError for another name."""
+    begin, end = moments.month(name)
+    window = Sought(since=begin, until=end, tenant=tenant)
+    days, totals = _days(log, window)
+    asked = questions.of(log, window)
+    return {
+        "month": name,
+        "tenant": tenant,
+        "made_at": _text(log.now()),
+        "over": log.now() >= end,
+        "records": _count(log, window),
+        "totals": {**totals, **_ran(log, window), **asked.totals()},
+        "days": days,
+        "reasons": _reasons(log, window),
+        "refused_tools": _top(log, replace(window, verdict="refuse"), "tool"),
+        "refused_people": _top(log, replace(window, verdict="refuse"), "principal"),
+        **asked.lists(LISTED),
+        "unknown": _unknown(log, window),
+        "spoofs": _listed(log, replace(window, spoof=True), _spoof),
+        "changes": _listed(log, replace(window, kinds=_CHANGES, tenant=None), _event),
+        "events": _listed(log, replace(window, kinds=_EVENTS, tenant=None), _event),
+        "proof": _proof(log, window, verified, heads),
+    }
+
+
+def _count(log: Log, sought: Sought) -> int:
+    return sum(number for _, number in log.tally(sought, ()))
+
+
+def _text(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _days(log: Log, window: Sought) -> tuple[list[JsonObject], dict[str, int]]:
+    """Decisions by day and verdict, every day of the month, and their sums."""
+    begin, end = window.since or 0.0, window.until or 0.0
+    names = [moments.day_of(begin + number * _DAY) for number in range(round((end - begin) / _DAY))]
+    days: dict[str, dict[str, int]] = {day: dict.fromkeys(_VERDICTS, 0) for day in names}
+    for verdict in _VERDICTS:
+        for (day,), number in log.tally(replace(window, verdict=verdict), ("day",)):
+            if day in days:
+                days[str(day)][verdict] += number
+    totals = {told: sum(day[verdict] for day in days.values()) for verdict, told in _VERDICTS.items()}
+    return [{"day": day, **counts} for day, counts in days.items()], totals
+
+
+def _ran(log: Log, window: Sought) -> dict[str, int]:
+    """How calls ended, and how many people and proposals there were."""
+    ends = {str(state): number for (state,), number in log.tally(replace(window, kinds=("call.end",)), ("state",))}
+    return {
+        "proposed": _count(log, replace(window, kinds=("call.proposed",))),
+        "ended_well": ends.get("ok", 0),
+        "failed": sum(number for state, number in ends.items() if state != "ok"),
+        "spoof_attempts": _count(log, replace(window, spoof=True)),
+    }
+
+
+def _reasons(log: Log, window: Sought) -> list[JsonObject]:
+    """Refusals by reason, the most frequent first, each with the tools it met and how many people."""
+    refused = replace(window, verdict="refuse")
+    tools: dict[str, dict[str, int]] = {}
+    people: dict[str, int] = {}
+    for (reason, tool), number in log.tally(refused, ("reason", "tool")):
+        tools.setdefault(str(reason or "(none)"), {})[str(tool or "")] = number
+    for (reason, _), _ in log.tally(refused, ("reason", "principal")):
+        people[str(reason or "(none)")] = people.get(str(reason or "(none)"), 0) + 1
+    rows = [
+        {"reason": reason, "count": sum(by.values()), "people": people.get(reason, 0), "tools": _largest(by)}
+        for reason, by in tools.items()
+    ]
+    return sorted(rows, key=lambda row: (-int(str(row["count"])), str(row["reason"])))
+
+
+def _largest(counts: Mapping[str, int], most: int = 5) -> list[list[Any]]:
+    return [[name, number] for name, number in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:most]]
+
+
+def _top(log: Log, sought: Sought, by: str) -> JsonObject:
+    counts = {str(value): number for (value,), number in log.tally(sought, (by,)) if value is not None}
+    return {"all": len(counts), "rows": _largest(counts, 15)}
+
+
+def _listed(log: Log, sought: Sought, told: Any) -> JsonObject:
+    """The first rows of a list, oldest first, and how long it is in all."""
+    rows = [told(one) for one in found(log, replace(sought, newest=False, limit=LISTED))]
+    return {"all": len(rows) if len(rows) < LISTED else _count(log, sought), "rows": rows}
+
+
+def _spoof(one: Entry) -> JsonObject:
+    fields = one.at("spoof")
+    return {
+        **_where(one),
+        "fields": list(map(str, fields)) if isinstance(fields, list) else [],
+        "verdict": one.text("decision", "verdict"),
+        "reason": one.text("decision", "code"),
+    }
+
+
+def _event(one: Entry) -> JsonObject:
+    told = step(one)
+    said = one.text("reason") or one.text("decision", "policy") or one.text("why")
+    counts = one.at("counts")
+    if isinstance(counts, dict):
+        said = "; ".join([*([said] if said else []), *(f"{name}: {number}" for name, number in counts.items())])
+    return {"time": told.time, "kind": told.kind, "who": told.who, "said": said, "record": one.number}
+
+
+def _where(one: Entry) -> JsonObject:
+    return {
+        "time": one.text("ts"),
+        "tool": one.text("tool", "name"),
+        "principal": one.text("principal"),
+        "tenant": one.text("tenant"),
+        "call": f"{one.text('conversation')}/{one.text('turn')}/{one.text('position')}",
+        "record": one.number,
+    }
+
+
+def _unknown(log: Log, window: Sought) -> JsonObject:
+    """Calls whose outcome was unknown in the month, and how each ended, whenever that was."""
+    ends: dict[str, Entry] = {}
+    for one in found(log, replace(window, until=None, kinds=("call.reconciled",), newest=False, limit=10_000)):
+        ends.setdefault(_call(one), one)
+
+    def told(one: Entry) -> JsonObject:
+        end = ends.get(_call(one))
+        how = (
+            {}
+            if end is None
+            else {"ended": step(end).told, "by": step(end).who, "at": end.text("ts"), "said": end.text("reason")}
+        )
+        return {**_where(one), "approval": one.text("approval"), "ended": "", "by": "", "at": "", "said": "", **how}
+
+    return _listed(log, replace(window, kinds=("call.unknown",)), told)
+
+
+def _call(one: Entry) -> str:
+    return "\0".join((one.text("tenant"), one.text("conversation"), one.text("turn"), one.text("position")))
+
+
+def _proof(log: Log, window: Sought, verified: Verified | None, heads: Mapping[int, Sealed] | None) -> JsonObject:
+    """What the check found, the first and last record of the month, the heads of the chains, and the last checkpoint in the log."""
+    ends = {name: _end(log, replace(window, tenant=None, newest=name == "last", limit=1)) for name in ("first", "last")}
+    points = log.search(Sought(kinds=("audit.checkpoint",), until=window.until, limit=1))
+    return {
+        "whole": size(log),
+        "checked": None if verified is None else _checked(verified),
+        **ends,
+        "heads": [{"chain": chain, "seq": one.seq, "hash": one.hash} for chain, one in sorted((heads or {}).items())],
+        "checkpoint": _mark(points) if points else None,
+    }
+
+
+def _checked(verified: Verified) -> JsonObject:
+    return {
+        "ok": verified.ok,
+        "records": verified.records,
+        "why": verified.why,
+        "first_bad_seq": verified.first_bad_seq,
+        "first_bad_chain": verified.chain,
+    }
+
+
+def _end(log: Log, sought: Sought) -> JsonObject | None:
+    records = log.search(sought)
+    return _mark(records) if records else None
+
+
+def _mark(records: Iterable[Sealed]) -> JsonObject:
+    one = entry(next(iter(records)))
+    return {"record": one.number, "time": one.text("ts"), "hash": one.sealed.hash}
