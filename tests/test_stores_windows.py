@@ -14,6 +14,7 @@ from typing import Any
 
 import postgres_kit
 import pytest
+from older_kit import as_of
 from stores_kit import NEXT, OTHER, STORES, Clock, a_store, ask, charge, event, key, quota, row, url_of, vote
 from test_stores_races import race, start
 
@@ -276,23 +277,13 @@ def test_a_process_that_dies_between_reserving_and_taking_frees_its_place_later(
         assert draw(store, 2, window(limit=1))
 
 
-def _as_of_version_two(kind: str) -> list[str]:
-    drops = ["DROP TABLE handles"]
-    if kind == "postgres":
-        drops += ["DROP FUNCTION guard_take", "DROP INDEX claims_approval"]
-        drops += ["ALTER TABLE claims ADD CONSTRAINT claims_approval_key UNIQUE (approval)"]
-    drops += ["DROP INDEX draws_due", "ALTER TABLE budgets DROP COLUMN latest", "ALTER TABLE draws DROP COLUMN at"]
-    drops += ["ALTER TABLE draws DROP COLUMN due", "ALTER TABLE calls DROP COLUMN ended"]
-    return [*drops, "DELETE FROM schema_version WHERE version > 2"]
-
-
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_a_database_with_open_draws_is_migrated(tmp_path: Path, kind: str) -> None:
     """What was drawn before the tables knew windows counts on, is given back as before, and windows begin beside it."""
     with url_of(kind, tmp_path) as url:
         with closing(open_store(url)) as store:
             store.take(quota((key(1), (charge(4, 10),)), (key(2), (charge(4, 10),))))
-        for statement in _as_of_version_two(kind):
+        for statement in as_of(2, kind):
             if kind == "postgres":
                 postgres_kit.run(url, statement)
             else:

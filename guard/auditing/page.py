@@ -28,9 +28,9 @@ BLOCKS_STYLE = """
 .report p.a{border-color:var(--a)}.report p.h{border-color:var(--h)}.report p.r{border-color:var(--r)}.report strong.r{color:var(--r)}
 .report .box{overflow-x:auto;margin:.6rem 0 1rem}.report table{border-collapse:collapse;width:100%;font-size:.88rem}
 .report caption{text-align:left;font-weight:600;padding:.2rem 0 .35rem;color:var(--dim)}
-.report th,.report td{text-align:left;padding:.28rem .55rem;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
+.report th,.report td{text-align:left;padding:.28rem .55rem;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:break-word}
 .report th{background:var(--soft);white-space:nowrap}.report td.n,.report th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-.report time{white-space:nowrap;font-variant-numeric:tabular-nums}.report code{font:12px/1.4 ui-monospace,monospace;word-break:break-all}
+.report time{white-space:nowrap;font-variant-numeric:tabular-nums}.report code{font:12px/1.4 ui-monospace,monospace;word-break:break-all;display:inline-block;min-width:17ch}
 .report .two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,21rem),1fr));gap:0 1.5rem;align-items:start}
 .report figure{margin:.6rem 0 1.2rem}.report figcaption{color:var(--dim);font-weight:600;font-size:.88rem;display:flex;flex-wrap:wrap;gap:.2rem 1rem;margin-bottom:.3rem}
 .report .key{display:inline-flex;gap:.9rem;font-weight:400}.report .key i{display:inline-block;width:.75em;height:.75em;margin-right:.35em;border-radius:2px}
@@ -44,7 +44,7 @@ BLOCKS_STYLE = """
 _STYLE = (
     """:root{color-scheme:light dark}body{margin:0}
 .report{background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,sans-serif;padding:1.5rem max(1rem,calc((100vw - 66rem)/2)) 3rem;min-height:100vh}
-.report header h1{font-size:1.6rem;margin:0}.report header p{color:var(--dim);margin:.2rem 0}.report nav{font-size:.88rem;margin:.8rem 0}.report nav a{margin-right:.9rem;color:inherit}
+.report header h1{font-size:1.6rem;margin:0}.report header p{color:var(--dim);margin:.2rem 0}.report nav{font-size:.88rem;margin:.8rem 0}.report nav{display:flex;flex-wrap:wrap;gap:.2rem .9rem}.report nav a{color:inherit}
 .report footer{border-top:1px solid var(--line);color:var(--dim);font-size:.85rem;padding-top:.8rem}
 @page{size:A4;margin:16mm 14mm}@media print{:root{color-scheme:light}.report{padding:0;font-size:9.5pt}.report nav{display:none}}
 """

@@ -53,7 +53,7 @@ END
 $guard$"""  # noqa: S608 - our own text
 """Made once: an AFTER trigger, so that it holds for every way in which a record is written."""
 
-TRIGGER: Final = "CREATE TRIGGER audit_filed AFTER INSERT ON audit FOR EACH ROW EXECUTE FUNCTION guard_file()"
+TRIGGER: Final = "CREATE OR REPLACE TRIGGER audit_filed AFTER INSERT ON audit FOR EACH ROW EXECUTE FUNCTION guard_file()"
 _OLD: Final = f"audit a, LATERAL json_to_record({_BODY.format('a.body')}) AS r({_TOP})"
 FILL: Final = (
     f"INSERT INTO filed (chain, seq, {_NAMES}) SELECT a.chain, a.seq, {_COPIES} FROM {_OLD}",  # noqa: S608 - our own text
