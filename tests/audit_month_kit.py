@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import calendar
 import hashlib
+import heapq
+import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -209,19 +211,26 @@ def _changes(begin: float) -> Iterator[tuple[float, Event]]:
 
 
 def month(name: str = "2026-11", conversations: int = 2000, seed: int = 1) -> Iterator[tuple[float, Event]]:
-    """Everything of one month, in order of time; what a conversation leads to later may lie behind its end."""
+    """Everything of one month, in order of time; what a conversation leads to later may lie behind its end. Holds little at a time."""
     rng = random.Random(seed)
     maker = Maker(rng)
     begin = begin_of(name)
     days = calendar.monthrange(*map(int, name.split("-")))[1]
     weights = [1.0 if datetime.fromtimestamp(begin + day * 86400, UTC).weekday() < 5 else 0.22 for day in range(days)]
-    found = list(_changes(begin))
-    for number in range(conversations):
-        day = rng.choices(range(days), weights)[0]
-        hour = min(max(rng.gauss(13, 3), 0), 23.9)
-        found += maker.conversation(number, begin + day * 86400 + hour * 3600)
-    found.sort(key=lambda pair: pair[0])
-    yield from found
+    drawn = rng.choices(range(days), weights, k=conversations)
+    starts = sorted(begin + day * 86400 + min(max(rng.gauss(13, 3), 0), 23.9) * 3600 for day in drawn)
+    count = itertools.count()
+    waiting = [(at, next(count), event) for at, event in _changes(begin)]
+    heapq.heapify(waiting)
+    for number, start in enumerate(starts):
+        while waiting and waiting[0][0] < start:
+            at, _, event = heapq.heappop(waiting)
+            yield at, event
+        for at, event in maker.conversation(number, start):
+            heapq.heappush(waiting, (at, next(count), event))
+    while waiting:
+        at, _, event = heapq.heappop(waiting)
+        yield at, event
 
 
 class Dial:
@@ -234,24 +243,25 @@ class Dial:
         return self.now
 
 
-def fill(path: Path, name: str = "2026-11", conversations: int = 60, seed: int = 1, page: int = 200) -> int:
-    """Write a month into a new file; how many records. Records of one page have times of their own."""
-    clock = Dial(0.0)
+def write(store: Any, events: Iterable[tuple[float, Event]], clock: Dial, *, page: int = 500) -> int:
+    """Seal events through the store's own tables, many in one transaction, each at its own time; how many."""
     count = 0
-    with closing(open_store(f"sqlite:///{path}", clock=clock)) as store:
-        backend = store._tables
-        batch: list[tuple[float, Event]] = []
+    events = iter(events)
+    while batch := list(itertools.islice(events, page)):
 
-        def put(tables: Any) -> None:
+        def put(tables: Any, batch: list[tuple[float, Event]] = batch) -> None:
             for at, event in batch:
                 tables.now = at
                 tables.append(event)
 
-        for pair in month(name, conversations, seed):
-            batch.append(pair)
-            count += 1
-            if len(batch) == page:
-                backend.write(put)
-                batch.clear()
-        backend.write(put)
+        clock.now = batch[-1][0]
+        store._tables.write(put)
+        count += len(batch)
     return count
+
+
+def fill(path: Path, name: str = "2026-11", conversations: int = 60, seed: int = 1) -> int:
+    """Write a month into a new file; how many records."""
+    clock = Dial(0.0)
+    with closing(open_store(f"sqlite:///{path}", clock=clock)) as store:
+        return write(store, month(name, conversations, seed), clock)

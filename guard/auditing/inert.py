@@ -12,7 +12,7 @@ import re
 from guard.core.unseen import one_line
 
 _STARTS = "=+\\-@\uff1d\uff0b\uff0d\uff20"
-_FORMULA = re.compile(f"(^|;)([ ']*)([{_STARTS}])")
+_FORMULA = re.compile(f"(^|;)( *)([{_STARTS}])")
 
 
 def cell(text: str) -> str:

@@ -73,13 +73,13 @@ def _several(name: str, found: tuple[object, ...], *, json: bool) -> int:
 
 
 def _lines(told: Life) -> list[str]:
-    lines = pairs([(name, spell(text)) for name, text in told.facts])
+    lines = pairs([(spell(name), spell(text)) for name, text in told.facts])
     wide = max((len(one.kind) for one in told.steps), default=0)
     for one in told.steps:
         lines += ["", f"{spell(one.time)}  {spell(one.kind):<{wide}}  {spell(one.told)}"]
         facts = [
             ("by", spell(one.who)),
-            *((name, spell(text)) for name, text in one.facts),
+            *((spell(name), spell(text)) for name, text in one.facts),
             ("record", f"{one.number}  {one.hash}"),
         ]
         lines += pairs(facts, indent="    ")

@@ -8,6 +8,7 @@ both alike, so that no record can be kept out of the index by what stands in it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -45,6 +46,7 @@ TAGGED: Final = (("args", "hmac"), ("result", "hmac"))
 REFUSED_KINDS: Final = ("tool.refused",)
 """Kinds that are refusals without a decision: their verdict is `refuse`."""
 
+_HALF = re.compile("[\ud800-\udfff]")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICRO = timedelta(microseconds=1)
 
@@ -127,7 +129,9 @@ def instant(seconds: float) -> int:
 
 def cut(value: Any) -> Any:
     """A sought value as a column holds it."""
-    return clean(value)[:WIDE] if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    return _HALF.sub(lambda half: chr(ord(half[0]) + 0x2000), value.replace("\0", "\ufffd"))[:WIDE]
 
 
 def _of_kind(kind: str, kinds: tuple[str, ...]) -> bool:
