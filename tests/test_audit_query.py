@@ -21,7 +21,7 @@ from cli_kit import Ran, Run, environment, in_process
 from search_kit import log, record
 from stores_kit import Clock
 
-from guard.core.values import keyed
+from guard.auditing import persons
 from guard.stores import open_store
 
 
@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("audit")
     clock = Clock(1_793_000_000.0)  # 26 October 2026
     with closing(open_store(f"sqlite:///{made}/guard.db", clock=clock)) as store:
-        tag = keyed(store.secret, "ann@example.com")
+        (tag,) = persons.tags("ann@example.com", store.secret, ("acme",))
         for event in [
             *log(),
             record("call.decided", conversation="c9", args={"hmac": {"/mail": tag}}, decision={"verdict": "allow"}),
@@ -63,6 +63,8 @@ CHOICES: dict[str, tuple[tuple[str, ...], list[int]]] = {
     "person by principal": (("--person", "E2"), [11, 12]),
     "person by address": (("--person", "ann@example.com"), [16]),
     "person by address as somebody types it": (("--person", " Ann@Example.com "), [16]),
+    "person of a tenant": (("--person", "ann@example.com", "--tenant", "acme"), [16]),
+    "person of another tenant": (("--person", "ann@example.com", "--tenant", "other"), []),
     "nobody": (("--person", "bob@example.com"), []),
     "tool": (("--tool", "look"), [9, 10]),
     "reason": (("--reason", "timeout"), [11]),

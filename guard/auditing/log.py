@@ -69,3 +69,8 @@ def place(sealed: Sealed) -> tuple[int, int, int]:
 def size(log: Log) -> int:
     """How many records there are."""
     return sum(number for _, number in log.tally(Sought(), ()))
+
+
+def tenants(log: Log) -> tuple[str, ...]:
+    """The tenants that records name."""
+    return tuple(str(name) for (name,), _ in log.tally(Sought(), ("tenant",)) if name is not None)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 
 from guard.auditing import moments, persons
-from guard.auditing.log import Log
+from guard.auditing.log import Log, tenants
 from guard.cli.places import UsageError
 from guard.core.searching import Sought
 
@@ -58,10 +58,15 @@ def sought(arguments: argparse.Namespace, log: Log) -> Sought:
         state="approved" if arguments.approved_by else None,
         actor=arguments.approved_by or arguments.actor,
         person=arguments.person,
-        tags=persons.tags(arguments.person, log.secret) if arguments.person else (),
+        tags=persons.tags(arguments.person, log.secret, _tenants(arguments, log)) if arguments.person else (),
         spoof=arguments.spoof,
         shadow=arguments.shadow,
     )
+
+
+def _tenants(arguments: argparse.Namespace, log: Log) -> tuple[str, ...]:
+    """Whose keys the hashes of a personal value may be made with."""
+    return (arguments.tenant,) if arguments.tenant else tenants(log)
 
 
 def _kinds(arguments: argparse.Namespace) -> tuple[str, ...]:
