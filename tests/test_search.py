@@ -43,6 +43,8 @@ SEARCHES: dict[str, tuple[Sought, int]] = {
     "everything": (Sought(), 15),
     "kind": (Sought(kinds=("call.decided",)), 4),
     "kinds": (Sought(kinds=("call.begin", "call.end")), 2),
+    "kinds, some by their beginning": (Sought(kinds=("approval.*", "approval.vote", "call.end", "policy.*", "call.end")), 5),
+    "kinds of a person": (Sought(kinds=("call.end", "call.unknown"), person="E2", tags=("tag-bob",)), 2),
     "kinds by their beginning": (Sought(kinds=("approval.*",)), 3),
     "tenant": (Sought(tenant="other"), 1),
     "conversation": (Sought(conversation="c2"), 2),
@@ -108,11 +110,20 @@ def test_counts_are_those_of_reading_every_record(kept: Store, name: str, by: tu
     assert dict(kept.tally(sought, by)) == dict(filing.count(records(kept), sought, by))
 
 
+@pytest.mark.parametrize("name", ["everything", "kinds", "person by several", "a limit"])
+def test_columns_are_those_of_reading_every_record(kept: Store, name: str) -> None:
+    """What is filed about the records found, in their order."""
+    sought, names = SEARCHES[name][0], ("kind", "at", "state", "turn")
+    assert kept.filed(sought, names) == filing.chosen(records(kept), sought, names)
+
+
 def test_nothing_but_known_names_is_counted_by(kept: Store) -> None:
     """A name is no place for SQL."""
     if kept.blocking:
         with pytest.raises(ValueError, match="counted by"):
             kept.tally(Sought(), ("body; DROP TABLE audit",))
+        with pytest.raises(ValueError, match="filed are"):
+            kept.filed(Sought(), ("body; DROP TABLE audit",))
 
 
 def hostile(text: str) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from guard.auditing.entry import Entry, entry
 from guard.core.searching import Sealed, Sought
@@ -28,6 +28,9 @@ class Log(Protocol):
         """See `Store`."""
 
     def tally(self, sought: Sought, by: tuple[str, ...]) -> tuple[tuple[tuple[Json, ...], int], ...]:
+        """See `Store`."""
+
+    def filed(self, sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
         """See `Store`."""
 
     def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:

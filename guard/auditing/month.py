@@ -37,13 +37,19 @@ _VERDICTS: Final = {"allow": "allowed", "hold": "held", "refuse": "refused"}
 
 
 def report(
-    log: Log, name: str, *, tenant: str | None = None, verified: Verified | None = None, heads: Mapping[int, Sealed] | None = None
+    log: Log,
+    name: str,
+    *,
+    tenant: str | None = None,
+    verified: Verified | None = None,
+    heads: Mapping[int, Sealed] | None = None,
+    most: int = questions.MOST,
 ) -> JsonObject:
-    """The report of a month such as 2026-11. Raises ValueError for another name."""
+    """The report of a month such as 2026-11. `most` records are read for its approvals. Raises ValueError for another name."""
     begin, end = moments.month(name)
     window = Sought(since=begin, until=end, tenant=tenant)
     days, totals = _days(log, window)
-    asked = questions.of(log, window)
+    asked = questions.of(log, window, most)
     return {
         "month": name,
         "tenant": tenant,
@@ -52,14 +58,12 @@ def report(
         "records": _count(log, window),
         "totals": {**totals, **_ran(log, window), **asked.totals()},
         "days": days,
-        "reasons": _reasons(log, window),
-        "refused_tools": _top(log, replace(window, verdict="refuse"), "tool"),
-        "refused_people": _top(log, replace(window, verdict="refuse"), "principal"),
+        **_refused(log, window),
         **asked.lists(LISTED),
         "unknown": _unknown(log, window),
         "spoofs": _listed(log, replace(window, spoof=True), _spoof),
-        "changes": _listed(log, replace(window, kinds=_CHANGES, tenant=None), _event),
-        "events": _listed(log, replace(window, kinds=_EVENTS, tenant=None), _event),
+        "changes": _of_all(log, replace(window, kinds=_CHANGES)),
+        "events": _of_all(log, replace(window, kinds=_EVENTS)),
         "proof": _proof(log, window, verified, heads),
     }
 
@@ -79,8 +83,9 @@ def _days(log: Log, window: Sought) -> tuple[list[JsonObject], dict[str, int]]:
     days: dict[str, dict[str, int]] = {day: dict.fromkeys(_VERDICTS, 0) for day in names}
     for verdict in _VERDICTS:
         for (day,), number in log.tally(replace(window, verdict=verdict), ("day",)):
-            if day in days:
-                days[str(day)][verdict] += number
+            name = moments.day_of(int(str(day)) * _DAY)
+            if name in days:
+                days[name][verdict] += number
     totals = {told: sum(day[verdict] for day in days.values()) for verdict, told in _VERDICTS.items()}
     return [{"day": day, **counts} for day, counts in days.items()], totals
 
@@ -96,35 +101,44 @@ def _ran(log: Log, window: Sought) -> dict[str, int]:
     }
 
 
-def _reasons(log: Log, window: Sought) -> list[JsonObject]:
-    """Refusals by reason, the most frequent first, each with the tools it met and how many people."""
-    refused = replace(window, verdict="refuse")
-    tools: dict[str, dict[str, int]] = {}
+def _refused(log: Log, window: Sought) -> JsonObject:
+    """Refusals by reason (the most frequent first, each with the tools it met and how many people), by tool and by person."""
+    reasons: dict[str, dict[str, int]] = {}
+    tools: dict[str, int] = {}
     people: dict[str, int] = {}
-    for (reason, tool), number in log.tally(refused, ("reason", "tool")):
-        tools.setdefault(str(reason or "(none)"), {})[str(tool or "")] = number
-    for (reason, _), _ in log.tally(refused, ("reason", "principal")):
-        people[str(reason or "(none)")] = people.get(str(reason or "(none)"), 0) + 1
+    met: dict[str, set[str]] = {}
+    for group, number in log.tally(replace(window, verdict="refuse"), ("reason", "tool", "principal")):
+        reason, tool, person = ("" if value is None else str(value) for value in group)
+        by = reasons.setdefault(reason or "(none)", {})
+        by[tool] = by.get(tool, 0) + number
+        tools[tool] = tools.get(tool, 0) + number
+        people[person] = people.get(person, 0) + number
+        met.setdefault(reason or "(none)", set()).add(person)
     rows = [
-        {"reason": reason, "count": sum(by.values()), "people": people.get(reason, 0), "tools": _largest(by)}
-        for reason, by in tools.items()
+        {"reason": one, "count": sum(by.values()), "people": len(met[one]), "tools": _largest(by)} for one, by in reasons.items()
     ]
-    return sorted(rows, key=lambda row: (-int(str(row["count"])), str(row["reason"])))
+    return {
+        "reasons": sorted(rows, key=lambda row: (-int(str(row["count"])), str(row["reason"]))),
+        "refused_tools": {"all": len(tools), "rows": _largest(tools, 15)},
+        "refused_people": {"all": len(people), "rows": _largest(people, 15)},
+    }
 
 
 def _largest(counts: Mapping[str, int], most: int = 5) -> list[list[Any]]:
     return [[name, number] for name, number in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:most]]
 
 
-def _top(log: Log, sought: Sought, by: str) -> JsonObject:
-    counts = {str(value): number for (value,), number in log.tally(sought, (by,)) if value is not None}
-    return {"all": len(counts), "rows": _largest(counts, 15)}
-
-
 def _listed(log: Log, sought: Sought, told: Any) -> JsonObject:
     """The first rows of a list, oldest first, and how long it is in all."""
     rows = [told(one) for one in found(log, replace(sought, newest=False, limit=LISTED))]
     return {"all": len(rows) if len(rows) < LISTED else _count(log, sought), "rows": rows}
+
+
+def _of_all(log: Log, sought: Sought) -> JsonObject:
+    """Records that may belong to no tenant: then they concern all of them. Those of another tenant are left out."""
+    every = found(log, replace(sought, tenant=None, newest=False, limit=10 * LISTED))
+    rows = [_event(one) for one in every if sought.tenant is None or one.at("tenant") in (None, sought.tenant)]
+    return {"all": len(rows), "rows": rows[:LISTED]}
 
 
 def _spoof(one: Entry) -> JsonObject:

@@ -1,26 +1,28 @@
 """Questions: the approvals of a month out of their records: who asked, who answered and how fast, what came of it. Pure but for reading the log.
 
-A question belongs to a month when it was asked or answered in it. Comes after `entry` and `log`, before `month`.
+A question belongs to a month when it was asked or answered in it. They are read from what is filed, not from the bodies. Comes after
+`log`, before `month`.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from functools import cached_property
+from typing import Any, Final, TypeVar
 
-from guard.auditing.entry import Entry
-from guard.auditing.log import Log, found
-from guard.auditing.steps import step
+from guard.auditing.log import Log
 from guard.core.searching import Sought
 from guard.core.values import JsonObject
-from guard.stores.filing import micros
 
+T = TypeVar("T")
 QUICK: Final = 5.0
 """Seconds: who votes sooner cannot have read much."""
-MOST: Final = 60_000
-"""Records that are read for the approvals of one month."""
+MOST: Final = 20_000
+"""Records that are read for the approvals of one month, where it has to be quick."""
 _AROUND: Final = 31 * 86400  # seconds around a month in which a question may begin or end
 _ENDS: Final = {
     "approval.expired": "expired",
@@ -28,7 +30,12 @@ _ENDS: Final = {
     "approval.revoked": "revoked",
     "approval.superseded": "superseded",
 }
-_KINDS: Final = ("approval.*", "call.begin", "call.end", "call.unknown", "call.reconciled")
+_RAN: Final = {
+    "call.begin": {"": "started"},
+    "call.end": {"ok": "ended well", "": "failed"},
+    "call.unknown": {"": "unknown"},
+    "call.reconciled": {"ok": "took effect", "": "did not take effect"},
+}
 BUCKETS: Final = (
     (5, "under 5 s"),
     (60, "to 1 min"),
@@ -49,7 +56,6 @@ class Given:
     status: str
     at: int
     time: str
-    how: str
 
 
 @dataclass(slots=True)
@@ -62,15 +68,15 @@ class Question:
     tenant: str = ""
     call: str = ""
     asked: str = ""
+    asked_at: int = 0
     votes: list[Given] = field(default_factory=list)
     ended: str = ""
     ended_at: str = ""
     ran: str = ""
-    self_votes: int = 0
 
     def seconds(self, vote: Given) -> float | None:
         """How long a vote took."""
-        return (vote.at - micros(self.asked)) / 1_000_000 if self.asked else None
+        return (vote.at - self.asked_at) / 1_000_000 if self.asked else None
 
     @property
     def status(self) -> str:
@@ -79,7 +85,7 @@ class Question:
         return self.ended or last or "undecided"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Questions:
     """The questions of a month, oldest first. `cut`: there were more records than are read."""
 
@@ -88,52 +94,54 @@ class Questions:
     end: int
     cut: bool
 
+    @cached_property
     def votes(self) -> list[tuple[Question, Given]]:
         """Votes of the month."""
         return [(one, vote) for one in self.all for vote in one.votes if self.begin <= vote.at < self.end]
 
+    @cached_property
     def counted(self) -> list[tuple[Question, Given]]:
         """Those that counted."""
-        return [(one, vote) for one, vote in self.votes() if vote.status != "refused"]
+        return [(one, vote) for one, vote in self.votes if vote.status != "refused"]
 
     def totals(self) -> JsonObject:
         """Counts."""
         statuses = [one.status for one in self.all]
         names = ("approved", "rejected", "expired", "undecided", "cancelled", "revoked")
         return {
-            "asked": sum(self.begin <= micros(one.asked) < self.end for one in self.all),
+            "asked": sum(self.begin <= one.asked_at < self.end for one in self.all),
             **{name: statuses.count(name) for name in names},
-            "quick_votes": sum(quick(one, vote) for one, vote in self.counted()),
-            "own_votes_refused": sum(_own(one, vote) for one, vote in self.votes()),
+            "quick_votes": sum(quick(one, vote) for one, vote in self.counted),
+            "own_votes_refused": sum(_own(one, vote) for one, vote in self.votes),
         }
 
     def lists(self, most: int) -> JsonObject:
         """Lists for the report."""
-        votes = self.votes()
+        fast = [pair for pair in self.counted if quick(*pair)]
+        refused = [pair for pair in self.votes if pair[1].status == "refused"]
+        never = [one for one in self.all if one.status in {"undecided", "expired"}]
         return {
-            "approvals": _rows(map(_told, self.all), most),
+            "approvals": _rows(self.all, _told, most),
             "approvals_cut": self.cut,
             "approvers": self._approvers(),
             "latency": self._latency(),
-            "quick": _rows((_vote(*pair) for pair in self.counted() if quick(*pair)), most),
-            "own": _rows((_vote(*pair) for pair in votes if _own(*pair)), most),
-            "not_entitled": _rows((_vote(*pair) for pair in votes if pair[1].status == "refused" and not _own(*pair)), most),
-            "never": _rows((_told(one) for one in self.all if one.status in {"undecided", "expired"}), most),
+            "quick": _rows(fast, _vote, most),
+            "own": _rows([pair for pair in refused if _own(*pair)], _vote, most),
+            "not_entitled": _rows([pair for pair in refused if not _own(*pair)], _vote, most),
+            "never": _rows(never, _told, most),
         }
 
     def _approvers(self) -> list[JsonObject]:
         people: dict[str, list[tuple[Question, Given]]] = {}
-        for one, vote in self.counted():
+        for one, vote in self.counted:
             people.setdefault(vote.by, []).append((one, vote))
         return [_approver(name, votes) for name, votes in sorted(people.items(), key=lambda pair: (-len(pair[1]), pair[0]))]
 
     def _latency(self) -> list[JsonObject]:
-        took = [seconds for one, vote in self.counted() if (seconds := one.seconds(vote)) is not None]
-        out, below = [], 0.0
-        for most, name in BUCKETS:
-            out.append({"took": name, "count": sum(below <= seconds < (most or float("inf")) for seconds in took)})
-            below = most
-        return out
+        took = [seconds for one, vote in self.counted if (seconds := one.seconds(vote)) is not None]
+        edges = [most for most, _ in BUCKETS if most]
+        counts = Counter(bisect_right(edges, seconds) for seconds in took)
+        return [{"took": name, "count": counts[place]} for place, (_, name) in enumerate(BUCKETS)]
 
 
 def quick(one: Question, vote: Given) -> bool:
@@ -146,9 +154,8 @@ def _own(one: Question, vote: Given) -> bool:
     return vote.status == "refused" and vote.by == one.principal
 
 
-def _rows(rows: Iterable[JsonObject], most: int) -> JsonObject:
-    found = list(rows)
-    return {"all": len(found), "rows": found[:most]}
+def _rows(found: Sequence[T], told: Callable[[T], JsonObject], most: int) -> JsonObject:
+    return {"all": len(found), "rows": list(map(told, found[:most]))}
 
 
 def _approver(name: str, votes: Sequence[tuple[Question, Given]]) -> JsonObject:
@@ -162,7 +169,8 @@ def _approver(name: str, votes: Sequence[tuple[Question, Given]]) -> JsonObject:
     }
 
 
-def _vote(one: Question, vote: Given) -> JsonObject:
+def _vote(pair: tuple[Question, Given]) -> JsonObject:
+    one, vote = pair
     seconds = one.seconds(vote)
     took = None if seconds is None else round(seconds, 1)
     return {
@@ -187,55 +195,67 @@ def _told(one: Question) -> JsonObject:
         "call": one.call,
         "asked": one.asked,
         "status": one.status,
-        "by": ", ".join(dict.fromkeys(vote.how for vote in one.votes if vote.status == one.status)),
+        "by": ", ".join(dict.fromkeys(vote.by for vote in one.votes if vote.status == one.status)),
         "at": one.ended_at or (last.time if last else ""),
         "seconds": None if seconds is None else round(seconds, 1),
         "ran": one.ran,
     }
 
 
-def of(log: Log, window: Sought) -> Questions:
+_NAMES: Final = (
+    "tenant",
+    "approval",
+    "kind",
+    "at",
+    "ts",
+    "tool",
+    "principal",
+    "conversation",
+    "turn",
+    "position",
+    "actor",
+    "state",
+)
+
+
+def of(log: Log, window: Sought, most: int = MOST) -> Questions:
     """The questions that were asked or answered in the window."""
     begin, end = (round((moment or 0) * 1_000_000) for moment in (window.since, window.until))
-    wide = replace(
-        window, since=max((window.since or 0) - _AROUND, 0), until=(window.until or 0) + _AROUND, asked=True, kinds=_KINDS
-    )
+    wide = replace(window, since=max((window.since or 0) - _AROUND, 0), until=(window.until or 0) + _AROUND, asked=True)
     all_of: dict[tuple[str, str], Question] = {}
-    count = 0
-    for one in found(log, replace(wide, newest=False, limit=MOST)):
-        count += 1
-        _add(all_of.setdefault((one.text("tenant"), one.text("approval")), Question(one.text("approval"))), one)
+    rows = log.filed(replace(wide, newest=False, limit=most), _NAMES)
+    for row in rows:
+        one = dict(zip(_NAMES, row, strict=True))
+        _add(all_of.setdefault((one["tenant"], one["approval"]), Question(one["approval"])), one)
     chosen = [one for one in all_of.values() if _within(one, begin, end)]
-    return Questions(all=sorted(chosen, key=lambda one: one.asked), begin=begin, end=end, cut=count >= MOST)
+    return Questions(all=sorted(chosen, key=lambda one: one.asked_at), begin=begin, end=end, cut=len(rows) >= most)
 
 
 def _within(one: Question, begin: int, end: int) -> bool:
-    return any(begin <= at < end for at in (micros(one.asked), *(vote.at for vote in one.votes)))
+    return begin <= one.asked_at < end or any(begin <= vote.at < end for vote in one.votes)
 
 
-def _add(question: Question, one: Entry) -> None:
-    """Take in one record."""
-    kind = one.text("kind")
-    question.tool = question.tool or one.text("tool", "name")
-    question.principal = question.principal or one.text("principal")
-    question.tenant = question.tenant or one.text("tenant")
-    question.call = question.call or f"{one.text('conversation')}/{one.text('turn')}/{one.text('position')}"
+def _add(question: Question, one: dict[str, Any]) -> None:
+    """Take in what is filed about one record."""
+    kind = str(one["kind"])
+    if not question.call:
+        question.tool, question.principal, question.tenant = (str(one[name] or "") for name in ("tool", "principal", "tenant"))
+        question.call = f"{one['conversation']}/{one['turn']}/{one['position']}"
     if kind == "approval.requested":
-        question.asked = question.asked or one.text("ts")
+        question.asked, question.asked_at = one["ts"], one["at"]
     elif kind in {"approval.vote", "approval.resolved"}:
         _answered(question, one)
     elif kind in _ENDS:
-        question.ended, question.ended_at = _ENDS[kind], one.text("ts")
-    elif kind.startswith("call."):
-        question.ran = step(one).told
+        question.ended, question.ended_at = _ENDS[kind], one["ts"]
+    elif kind in _RAN:
+        question.ran = _RAN[kind].get(one["state"] or "", _RAN[kind][""])
 
 
-def _answered(question: Question, one: Entry) -> None:
+def _answered(question: Question, one: dict[str, Any]) -> None:
     """A vote; where it decided, two records may say so."""
-    status = one.text("approval_state", "decision") or one.text("approval_state", "status")
-    by = one.text("actor", "ref")
+    status, by = one["state"], one["actor"]
     if status not in {"approved", "rejected", "refused"} or not by:
         return
     if status != "refused" and any(vote.by == by and vote.status == status for vote in question.votes):
         return
-    question.votes.append(Given(by, status, micros(one.text("ts")), one.text("ts"), step(one).who))
+    question.votes.append(Given(by, status, one["at"], one["ts"]))

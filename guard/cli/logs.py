@@ -32,6 +32,6 @@ def existing_log(url: str) -> Iterator[Log]:
     except StoreError as error:
         raise UsageError(f"{spell(str(path))}: {error}") from error
     with closing(log):
-        for said in [*([RESTORED] if log.older else []), *([] if log.filed else [SLOW])]:
+        for said in [*([RESTORED] if log.older else []), *([] if log.indexed else [SLOW])]:
             print(f"guard: {said}", file=sys.stderr)
         yield log

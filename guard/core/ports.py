@@ -289,6 +289,9 @@ class Store(Protocol):
     def tally(self, sought: Sought, by: tuple[str, ...]) -> tuple[tuple[tuple[Json, ...], int], ...]:
         """How many records meet `sought`, for each combination of values of `by` (of `searching.GROUPS`), in their order."""
 
+    def filed(self, sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Json, ...], ...]:
+        """These columns of what is filed about the records that meet `sought`, in its order: for who counts, without reading bodies."""
+
     def copies(self, *, chain: int = 0, after: int = 0, limit: int = 1000) -> tuple[Filed, ...]:
         """What is filed about the records of one chain behind `after`: copies that who verifies holds against the bodies."""
 

@@ -77,4 +77,4 @@ PLAIN = (
 """Fields of `Sought` that a record meets by having the same value."""
 
 GROUPS = ("day", "kind", "tenant", "tool", "verdict", "state", "reason", "actor", "principal", "spoof", "shadow")
-"""By what records can be counted; a day is the first ten characters of the record's time."""
+"""By what records can be counted; a day is its number since the epoch."""

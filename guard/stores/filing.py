@@ -22,6 +22,9 @@ COLUMNS: Final = (
 )
 """What is copied, besides chain and seq: the columns of the table `filed`."""
 
+DAY: Final = 86_400_000_000
+"""Microseconds."""
+
 WIDE: Final = 200
 """Characters of a value that are copied: an index entry has to fit into a page."""
 
@@ -169,9 +172,14 @@ def count(records: Iterable[Sealed], sought: Sought, by: tuple[str, ...]) -> tup
     """How many of `records` are looked for, for each combination of values, by reading every one."""
     counts: dict[tuple[Any, ...], int] = {}
     for found, _ in scan(records, sought):
-        group = tuple((found["ts"] or "")[:10] if name == "day" else found[name] for name in by)
+        group = tuple(found["at"] // DAY if name == "day" else found[name] for name in by)
         counts[group] = counts.get(group, 0) + 1
     return tuple(sorted(counts.items(), key=lambda pair: [(value is not None, value) for value in pair[0]]))
+
+
+def chosen(records: Iterable[Sealed], sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
+    """Columns of those of `records` that are looked for."""
+    return tuple(tuple(made[name] for name in names) for made, _ in scan(records, sought))
 
 
 def filed(record: Sealed) -> Filed:

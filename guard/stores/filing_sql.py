@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from guard.core.searching import GROUPS, PLAIN, Sought
-from guard.stores.filing import COLUMNS, PATHS, REFUSED_KINDS, TAGGED, WIDE, cut, instant
+from guard.stores.filing import COLUMNS, DAY, PATHS, REFUSED_KINDS, TAGGED, WIDE, cut, instant
 
 _NAMES: Final = ", ".join(("chain", "seq", *COLUMNS))
 
@@ -81,24 +81,28 @@ _MOST: Final = 2**62
 
 
 class Asking:
-    """The conditions of one search, and their values in order."""
+    """The conditions of one search, and their values in order. `kind`: the one kind, or beginning of kinds, that this part of it is for.
 
-    def __init__(self, sought: Sought) -> None:
+    `f.at` or `+f.at`: where kinds are found by their beginning, or what belongs to an approval, the time may not be what the database goes by.
+    """
+
+    def __init__(self, sought: Sought, kind: str | None) -> None:
+        self.at = "+f.at" if sought.asked or (kind is not None and kind.endswith("*")) else "f.at"
         self.parts: list[str] = []
         self.values: list[Any] = []
+        self._kind(kind)
         self._times(sought)
         for name in PLAIN:
             value = getattr(sought, name)
             if value is not None:
-                self._put(f"f.{name} = ?", cut(value))
+                self._put(f"f.{name}{_aside(name, sought, kind)} = ?", cut(value))
         for name in ("spoof", "shadow"):
             if getattr(sought, name):
                 self._put(f"f.{name} = 1")
         if sought.asked:
             self._put("f.approval IS NOT NULL")
-        self._kinds(sought.kinds)
         if sought.behind is not None:
-            self._put(f"({_PLACE}) {'<' if sought.newest else '>'} (?, ?, ?)", *sought.behind)
+            self._put(f"({self.at}, f.chain, f.seq) {'<' if sought.newest else '>'} (?, ?, ?)", *sought.behind)
 
     def _put(self, part: str, *values: Any) -> None:
         self.parts.append(part)
@@ -106,62 +110,126 @@ class Asking:
 
     def _times(self, sought: Sought) -> None:
         if sought.since is not None:
-            self._put("f.at >= ?", instant(sought.since))
+            self._put(f"{self.at} >= ?", instant(sought.since))
         if sought.until is not None:
-            self._put("f.at < ?", instant(sought.until))
+            self._put(f"{self.at} < ?", instant(sought.until))
 
-    def _kinds(self, kinds: Sequence[str]) -> None:
-        if kinds:
-            each = ["f.kind >= ? AND f.kind < ?" if kind.endswith("*") else "f.kind = ?" for kind in kinds]
-            given = [
-                part for kind in kinds for part in ((kind[:-1], kind[:-1] + "\U0010ffff") if kind.endswith("*") else (kind,))
-            ]
-            self._put(each[0] if len(each) == 1 else f"({' OR '.join(each)})", *given)
+    def _kind(self, kind: str | None) -> None:
+        if kind is not None and kind.endswith("*"):
+            self._put("f.kind >= ? AND f.kind < ?", kind[:-1], kind[:-1] + "\U0010ffff")
+        elif kind is not None:
+            self._put("f.kind = ?", kind)
 
     def where(self, *more: str) -> str:
         """All conditions, and some more."""
         parts = [*self.parts, *more]
         return f" WHERE {' AND '.join(parts)}" if parts else ""
 
+    def order(self, sought: Sought) -> str:
+        """The order in which this part gives its records."""
+        way = "DESC" if sought.newest else "ASC"
+        return f"ORDER BY {self.at} {way}, f.chain {way}, f.seq {way}"
 
-def _sources(sought: Sought, asking: Asking) -> list[tuple[str, list[Any]]]:
-    """Where the places of records come from: one source, or for a person the records of the principal and those of each keyed hash."""
-    found: list[tuple[str, list[Any]]] = []
+
+_RARER: Final = (
+    "conversation",
+    "call",
+    "approval",
+    "tool",
+    "verdict",
+    "reason",
+    "actor",
+    "principal",
+    "spoof",
+    "shadow",
+    "asked",
+    "person",
+    "tags",
+)
+
+
+def _aside(name: str, sought: Sought, kind: str | None) -> str:
+    """What keeps a database from going by the tenant, which most records share, where there is anything else to go by."""
+    return " || ''" if name == "tenant" and (kind is not None or any(getattr(sought, other) for other in _RARER)) else ""
+
+
+Source = tuple[str, list[Any], str]
+"""FROM and WHERE, their values, and the order."""
+
+
+def _sources(sought: Sought) -> list[Source]:
+    """Where the places of records come from: a source for each kind, and for a person the records of the principal and those of each keyed hash."""
+    kinds = _apart(sought.kinds) if sought.kinds else (None,)
+    return [source for kind in kinds for source in _of_person(sought, Asking(sought, kind))]
+
+
+def _apart(kinds: Sequence[str]) -> list[str]:
+    """Kinds without those that another one covers, so that no record is found twice."""
+    wide = [kind[:-1] for kind in kinds if kind.endswith("*")]
+    return [kind for kind in dict.fromkeys(kinds) if not any(kind.startswith(one) and kind != f"{one}*" for one in wide)]
+
+
+def _of_person(sought: Sought, asking: Asking) -> list[Source]:
+    order = asking.order(sought)
     if sought.person is None and not sought.tags:
-        return [(f"FROM filed f{asking.where()}", asking.values)]
+        return [(f"FROM filed f{asking.where()}", asking.values, order)]
+    found: list[Source] = []
     if sought.person is not None:
-        found.append((f"FROM filed f{asking.where('f.principal = ?')}", [*asking.values, cut(sought.person)]))
+        found.append((f"FROM filed f{asking.where('f.principal = ?')}", [*asking.values, cut(sought.person)], order))
     if sought.tags:
         marks = ", ".join("?" * len(sought.tags))
         places = f"SELECT DISTINCT chain, seq FROM tags WHERE tag IN ({marks})"  # noqa: S608 - our own text
         joined = f"FROM ({places}) t JOIN filed f ON f.chain = t.chain AND f.seq = t.seq"
-        found.append((f"{joined}{asking.where()}", [*sought.tags, *asking.values]))
+        found.append((f"{joined}{asking.where()}", [*sought.tags, *asking.values], order))
     return found
+
+
+def _places(sought: Sought) -> tuple[str, list[Any]]:
+    """The statement that gives the places (at, chain, seq) of all records, at most as many as asked for, and its values."""
+    most = _MOST if sought.limit is None else max(sought.limit, 0)
+    each = [f"SELECT {_PLACE} {source} {order} LIMIT ?" for source, _, order in _sources(sought)]
+    values = [value for _, given, _ in _sources(sought) for value in (*given, most)]
+    named = [f"SELECT * FROM ({one}) AS s{number}" for number, one in enumerate(each)]  # noqa: S608 - our own text
+    return (each[0] if len(each) == 1 else " UNION ".join(named)), values
+
+
+def _ordered(sought: Sought) -> str:
+    way = "DESC" if sought.newest else "ASC"
+    return "ORDER BY " + ", ".join(f"f.{name} {way}" for name in ("at", "chain", "seq")) + " LIMIT ?"
 
 
 def search(sought: Sought) -> tuple[str, list[Any]]:
     """The statement that finds records, and its values."""
-    way = "DESC" if sought.newest else "ASC"
-    order = "ORDER BY " + ", ".join(f"f.{name} {way}" for name in ("at", "chain", "seq"))
-    sources = _sources(sought, Asking(sought))
+    places, values = _places(sought)
     most = _MOST if sought.limit is None else max(sought.limit, 0)
-    each = [f"SELECT {_PLACE} {source} {order} LIMIT ?" for source, _ in sources]
-    values = [value for _, given in sources for value in (*given, most)]
-    named = [f"SELECT * FROM ({one}) AS s{number}" for number, one in enumerate(each)]  # noqa: S608 - our own text
-    found = each[0] if len(each) == 1 else " UNION ".join(named)
-    return f"{_RECORD.format(found)} {order} LIMIT ?", [*values, most]
+    return f"{_RECORD.format(places)} {_ordered(sought)}", [*values, most]
+
+
+def filed(sought: Sought, names: Sequence[str]) -> tuple[str, list[Any]]:
+    """The statement that gives columns of what is filed, and its values. Another name is a ValueError."""
+    if not set(names) <= {*COLUMNS, "chain", "seq"}:
+        raise ValueError(f"filed are {', '.join(COLUMNS)}")
+    wanted = ", ".join(f"f.{name}" for name in names)
+    most = _MOST if sought.limit is None else max(sought.limit, 0)
+    sources = _sources(sought)
+    if len(sources) == 1:
+        source, given, order = sources[0]
+        return f"SELECT {wanted} {source} {order} LIMIT ?", [*given, most]
+    places, values = _places(sought)
+    joined = f"SELECT {wanted} FROM ({places}) p JOIN filed f ON f.chain = p.chain AND f.seq = p.seq"  # noqa: S608 - our own text
+    return f"{joined} {_ordered(sought)}", [*values, most]
 
 
 def tally(sought: Sought, by: Sequence[str]) -> tuple[str, list[Any]]:
     """The statement that counts records. `by` are names of `GROUPS`; anything else is a ValueError."""
     if not set(by) <= set(GROUPS):
         raise ValueError(f"records are counted by {', '.join(GROUPS)}")
-    groups = ", ".join("substr(f.ts, 1, 10)" if name == "day" else f"f.{name}" for name in by)
-    sources = _sources(sought, Asking(sought))
-    if len(sources) > 1:  # a record may be in both
-        each = " UNION ".join(f"SELECT f.chain, f.seq {source}" for source, _ in sources)
-        values = [value for _, given in sources for value in given]
-        sources = [(f"FROM filed f JOIN ({each}) u ON u.chain = f.chain AND u.seq = f.seq", values)]
-    source, values = sources[0]
+    groups = ", ".join(f"f.at / {DAY}" if name == "day" else f"f.{name}" for name in by)
+    sources = _sources(sought)
+    source, values, _ = sources[0]
+    if len(sources) > 1:  # a record may be in several
+        each = " UNION ".join(f"SELECT f.chain, f.seq {one}" for one, _, _ in sources)
+        values = [value for _, given, _ in sources for value in given]
+        source = f"FROM filed f JOIN ({each}) u ON u.chain = f.chain AND u.seq = f.seq"
     grouped = f" GROUP BY {groups} ORDER BY {groups}" if by else ""
     return f"SELECT {groups + ', ' if by else ''}COUNT(*) {source}{grouped}", values

@@ -7,6 +7,7 @@ and before `open_store`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from guard.core.approval import BALLOT, Ballot, Ending
 from guard.core.commands import Told
@@ -243,6 +244,10 @@ class LedgerStore:
     def tally(self, sought: Sought, by: tuple[str, ...]) -> tuple[tuple[tuple[Json, ...], int], ...]:
         """How many records meet `sought`, by these values."""
         return self._tables.read(lambda tables: tables.tally(sought, by))
+
+    def filed(self, sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
+        """Columns of what is filed about the records that meet `sought`."""
+        return self._tables.read(lambda tables: tables.filed(sought, names))
 
     def copies(self, *, chain: int = 0, after: int = 0, limit: int = 1000) -> tuple[Filed, ...]:
         """What is filed about the records of one chain behind `after`."""

@@ -37,7 +37,7 @@ class FileLog:
             self._connection.execute("PRAGMA query_only = ON")
             self._connection.execute("PRAGMA trusted_schema = OFF")
             found = self._connection.execute(schema.READ_KEY).fetchone()
-            self.filed = bool(self._connection.execute(_FILED).fetchone()[0])
+            self.indexed = bool(self._connection.execute(_FILED).fetchone()[0])
         except sqlite3.Error as error:
             raise store_error(error) from None
         self.secret = rows.key(None if found is None else found[0], schema.KEY_BYTES)
@@ -62,16 +62,23 @@ class FileLog:
 
     def search(self, sought: Sought) -> tuple[Sealed, ...]:
         """Records that are looked for."""
-        if not self.filed:
+        if not self.indexed:
             return tuple(one for _, one in filing.scan(self._every(), sought))
         found: tuple[Sealed, ...] = self._run(lambda: self._tables.search(sought))
         return found
 
     def tally(self, sought: Sought, by: tuple[str, ...]) -> tuple[tuple[tuple[Json, ...], int], ...]:
         """How many records are looked for."""
-        if not self.filed:
+        if not self.indexed:
             return filing.count(self._every(), sought, by)
         found: tuple[tuple[tuple[Json, ...], int], ...] = self._run(lambda: self._tables.tally(sought, by))
+        return found
+
+    def filed(self, sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
+        """Columns of what is filed about records."""
+        if not self.indexed:
+            return filing.chosen(self._every(), sought, names)
+        found: tuple[tuple[Any, ...], ...] = self._run(lambda: self._tables.filed(sought, names))
         return found
 
     def _every(self) -> Iterator[Sealed]:

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from secrets import token_bytes
+from typing import Any
 
 from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Event, Sealed, Sought, Won
@@ -234,6 +235,10 @@ class MemoryTables(MemoryBudgets):
     def tally(self, sought: Sought, by: tuple[str, ...]) -> tuple[tuple[tuple[Json, ...], int], ...]:
         """How many records are looked for."""
         return filing.count(self.audit(0, 0, None), sought, by)
+
+    def filed(self, sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
+        """Columns of records."""
+        return filing.chosen(self.audit(0, 0, None), sought, names)
 
     def copies(self, chain: int, after: int, limit: int) -> tuple[Filed, ...]:
         """Nothing is filed apart from the records."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from guard.core.searching import Filed, Sealed, Sought
 from guard.core.values import Json
@@ -16,6 +16,9 @@ class SearchTables(Protocol):
 
     def tally(self, sought: Sought, by: tuple[str, ...]) -> tuple[tuple[tuple[Json, ...], int], ...]:
         """How many records meet `sought` for each combination of values of `by`, in the order of these."""
+
+    def filed(self, sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
+        """These columns of what is filed about the records that meet `sought`, in the order that it asks for."""
 
     def copies(self, chain: int, after: int, limit: int) -> tuple[Filed, ...]:
         """For who verifies: what is filed about the records of one chain behind `after`, in order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from guard.core.searching import Filed, Sealed, Sought
 from guard.core.values import Json
@@ -26,6 +27,11 @@ class SqlSearch(SqlApprovals):
         """How many records are looked for."""
         statement, values = filing_sql.tally(sought, by)
         return tuple((tuple(group), int(number)) for *group, number in self.all(statement, values))
+
+    def filed(self, sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
+        """Columns of what is filed about records."""
+        statement, values = filing_sql.filed(sought, names)
+        return tuple(map(tuple, self.all(statement, values)))
 
     def copies(self, chain: int, after: int, limit: int) -> tuple[Filed, ...]:
         """What is filed about records."""
