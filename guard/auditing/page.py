@@ -29,7 +29,7 @@ BLOCKS_STYLE = """
 .report .box{overflow-x:auto;margin:.6rem 0 1rem}.report table{border-collapse:collapse;width:100%;font-size:.88rem}
 .report caption{text-align:left;font-weight:600;padding:.2rem 0 .35rem;color:var(--dim)}
 .report th,.report td{text-align:left;padding:.28rem .55rem;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:break-word}
-.report th{background:var(--soft);white-space:nowrap}.report td.n,.report th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+.report th{background:var(--soft);color:var(--ink);white-space:nowrap}.report td.n,.report th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 .report time{white-space:nowrap;font-variant-numeric:tabular-nums}.report code{font:12px/1.4 ui-monospace,monospace;word-break:break-all;display:inline-block;min-width:17ch}
 .report .two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,21rem),1fr));gap:0 1.5rem;align-items:start}
 .report figure{margin:.6rem 0 1.2rem}.report figcaption{color:var(--dim);font-weight:600;font-size:.88rem;display:flex;flex-wrap:wrap;gap:.2rem 1rem;margin-bottom:.3rem}
