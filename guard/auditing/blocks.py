@@ -135,14 +135,14 @@ def _figures(totals: Any) -> str:
 def _proof(proof: Any) -> Iterator[str]:
     checked = proof["checked"]
     if checked is None:
-        yield '<p class="state h">Not checked for this page. Run: guard audit verify</p>'
+        yield '<p class="check h">Not checked for this page. Run: guard audit verify</p>'
     elif checked["ok"]:
-        yield f'<p class="state a">The chain holds: {checked["records"]:,} records were checked from the first to the newest.</p>'
+        yield f'<p class="check a">The chain holds: {checked["records"]:,} records were checked from the first to the newest.</p>'
     else:
         where = f"record {checked['first_bad_seq']}" + (
             f" of chain {checked['first_bad_chain']}" if checked["first_bad_chain"] else ""
         )
-        yield f'<p class="state r">THE CHAIN IS BROKEN at {markup(where)}: {markup(checked["why"])}</p>'
+        yield f'<p class="check r">THE CHAIN IS BROKEN at {markup(where)}: {markup(checked["why"])}</p>'
     names = (("first", "first of the month"), ("last", "last of the month"), ("checkpoint", "last checkpoint in the log"))
     rows: list[Cells] = [
         (name, one["record"], time(one["time"]), Raw(f"<code>{markup(one['hash'])}</code>"))

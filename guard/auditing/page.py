@@ -24,7 +24,7 @@ BLOCKS_STYLE = """
 .report .figures div{background:var(--soft);border-left:4px solid var(--line);padding:.45rem .7rem;border-radius:.25rem}
 .report .figures dt{color:var(--dim);font-size:.82rem}.report .figures dd{margin:0;font-size:1.35rem;font-variant-numeric:tabular-nums}
 .report .figures .a{border-color:var(--a)}.report .figures .h{border-color:var(--h)}.report .figures .r{border-color:var(--r)}
-.report .state{border-left:6px solid;padding:.55rem .8rem;background:var(--soft);font-weight:600}
+.report .check{border-left:6px solid;padding:.55rem .8rem;background:var(--soft);font-weight:600}
 .report p.a{border-color:var(--a)}.report p.h{border-color:var(--h)}.report p.r{border-color:var(--r)}.report strong.r{color:var(--r)}
 .report .box{overflow-x:auto;margin:.6rem 0 1rem}.report table{border-collapse:collapse;width:100%;font-size:.88rem}
 .report caption{text-align:left;font-weight:600;padding:.2rem 0 .35rem;color:var(--dim)}
@@ -38,7 +38,7 @@ BLOCKS_STYLE = """
 .report svg.chart{width:100%;max-width:60rem;height:auto;display:block;font:11px system-ui,sans-serif}.report svg text{fill:var(--ink)}.report svg .grid{stroke:var(--line)}
 .report rect.a{fill:var(--a)}.report rect.h{fill:var(--h)}.report rect.r{fill:var(--r)}
 @media print{.report{--a:#2f8f4e;--h:#c98a00;--r:#c2372e;--line:#bbb;--soft:#f2f2f2;--dim:#444;--ink:#000;--paper:#fff}
-.report .box{overflow:visible}.report figure,.report tr,.report .figures div,.report .state{break-inside:avoid}.report h2,.report h3,.report caption{break-after:avoid}
+.report .box{overflow:visible}.report figure,.report tr,.report .figures div,.report .check{break-inside:avoid}.report h2,.report h3,.report caption{break-after:avoid}
 .report thead{display:table-header-group}.report table{font-size:8.5pt}.report a{color:inherit;text-decoration:none}}
 """
 _STYLE = (
