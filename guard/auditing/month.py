@@ -33,6 +33,7 @@ _EVENTS: Final = (
     "payload.erased",
     "key.*",
 )
+_DECIDED: Final = ("call.decided", "tool.refused")
 _VERDICTS: Final = {"allow": "allowed", "hold": "held", "refuse": "refused"}
 
 
@@ -81,11 +82,10 @@ def _days(log: Log, window: Sought) -> tuple[list[JsonObject], dict[str, int]]:
     begin, end = window.since or 0.0, window.until or 0.0
     names = [moments.day_of(begin + number * _DAY) for number in range(round((end - begin) / _DAY))]
     days: dict[str, dict[str, int]] = {day: dict.fromkeys(_VERDICTS, 0) for day in names}
-    for verdict in _VERDICTS:
-        for (day,), number in log.tally(replace(window, verdict=verdict), ("day",)):
-            name = moments.day_of(int(str(day)) * _DAY)
-            if name in days:
-                days[name][verdict] += number
+    for (day, verdict), number in log.tally(replace(window, kinds=_DECIDED), ("day", "verdict")):
+        name = moments.day_of(int(str(day)) * _DAY)
+        if name in days and verdict in _VERDICTS:
+            days[name][str(verdict)] += number
     totals = {told: sum(day[verdict] for day in days.values()) for verdict, told in _VERDICTS.items()}
     return [{"day": day, **counts} for day, counts in days.items()], totals
 

@@ -66,8 +66,8 @@ def prepare(connection: sqlite3.Connection) -> None:
     """Make view and triggers on a connection that will write."""
     connection.execute(VIEW)
     connection.execute(TRIGGER)
-    connection.execute(filing_sql.FILE)
-    connection.execute(filing_sql.TAG)
+    for statement in (*filing_sql.FILE, filing_sql.TAG):
+        connection.execute(statement)
 
 
 class FileTables(SqlTables):

@@ -140,7 +140,7 @@ def _inserted(rows: list[tuple[Any, ...]], *, filed: bool) -> float:
 
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.execute("PRAGMA synchronous = OFF")  # CPU, not the disk
-            for statement in (filing_sql.FILE, filing_sql.TAG) if filed else ():
+            for statement in (*filing_sql.FILE, filing_sql.TAG) if filed else ():
                 connection.execute(statement)
             start = time.process_time()
             for first in range(0, len(rows), BATCH):
