@@ -82,7 +82,8 @@ def _days(log: Log, window: Sought) -> tuple[list[JsonObject], dict[str, int]]:
     begin, end = window.since or 0.0, window.until or 0.0
     names = [moments.day_of(begin + number * _DAY) for number in range(round((end - begin) / _DAY))]
     days: dict[str, dict[str, int]] = {day: dict.fromkeys(_VERDICTS, 0) for day in names}
-    for (day, verdict), number in log.tally(replace(window, kinds=_DECIDED), ("day", "verdict")):
+    counted = (group for kind in _DECIDED for group in log.tally(replace(window, kinds=(kind,)), ("day", "verdict")))
+    for (day, verdict), number in counted:
         name = moments.day_of(int(str(day)) * _DAY)
         if name in days and verdict in _VERDICTS:
             days[name][str(verdict)] += number
