@@ -59,7 +59,7 @@ from guard.core.commands import (
 from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.redaction import REDACTION, Redaction
 from guard.core.rules import Limits, Tool
-from guard.core.searching import Filed, Sealed, Sought
+from guard.core.searching import Sealed, SearchStore, Sought
 from guard.core.values import Json
 
 __all__ = [
@@ -164,7 +164,7 @@ class Policy:
 # -- what the host brings --------------------------------------------------------------------------------------------
 
 
-class Store(Protocol):
+class Store(SearchStore, Protocol):
     """Where ledger, approvals, budgets and audit live. Synchronous; each method is one transaction, and raises StoreError for every outage."""
 
     blocking: bool  # whether calls may wait for a disk or network, so that async callers use a thread
@@ -282,18 +282,6 @@ class Store(Protocol):
 
     def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
         """Audit records of one chain in order of seq. Every record stands in exactly one of `chains` chains, numbered from 0."""
-
-    def search(self, sought: Sought) -> tuple[Sealed, ...]:
-        """The audit records of all chains that meet `sought`, found by an index where the store lasts."""
-
-    def tally(self, sought: Sought, by: tuple[str, ...]) -> tuple[tuple[tuple[Json, ...], int], ...]:
-        """How many records meet `sought`, for each combination of values of `by` (of `searching.GROUPS`), in their order."""
-
-    def filed(self, sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Json, ...], ...]:
-        """These columns of what is filed about the records that meet `sought`, in its order: for who counts, without reading bodies."""
-
-    def copies(self, *, chain: int = 0, after: int = 0, limit: int = 1000) -> tuple[Filed, ...]:
-        """What is filed about the records of one chain behind `after`: copies that who verifies holds against the bodies."""
 
     def now(self) -> float:
         """Seconds since the epoch by the store's clock."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
+from guard.core.values import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,3 +80,19 @@ PLAIN = (
 
 GROUPS = ("day", "kind", "tenant", "tool", "verdict", "state", "reason", "actor", "principal", "spoof", "shadow")
 """By what records can be counted; a day is its number since the epoch."""
+
+
+class SearchStore(Protocol):
+    """The part of a store that finds audit records. Every method is one transaction and changes nothing."""
+
+    def search(self, sought: Sought) -> tuple[Sealed, ...]:
+        """The audit records of all chains that meet `sought`, found by an index where the store lasts."""
+
+    def tally(self, sought: Sought, by: tuple[str, ...]) -> tuple[tuple[tuple[Json, ...], int], ...]:
+        """How many records meet `sought`, for each combination of values of `by` (of `searching.GROUPS`), in their order."""
+
+    def filed(self, sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Json, ...], ...]:
+        """These columns of what is filed about the records that meet `sought`, in its order: for who counts, without reading bodies."""
+
+    def copies(self, *, chain: int = 0, after: int = 0, limit: int = 1000) -> tuple[Filed, ...]:
+        """What is filed about the records of one chain behind `after`: copies that who verifies holds against the bodies."""

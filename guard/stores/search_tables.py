@@ -6,10 +6,11 @@ from typing import Any, Protocol
 
 from guard.core.searching import Filed, Sealed, Sought
 from guard.core.values import Json
+from guard.stores.vault_tables import VaultTables
 
 
-class SearchTables(Protocol):
-    """What searching needs of the tables."""
+class SearchTables(VaultTables, Protocol):
+    """What searching needs of the tables, and what the vault does."""
 
     def search(self, sought: Sought) -> tuple[Sealed, ...]:
         """The records of all chains that meet `sought`, in the order that it asks for."""

@@ -15,7 +15,6 @@ from guard.core.approval import Approval, Vote
 from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Charge, Event, Sealed, Won
 from guard.stores.search_tables import SearchTables
-from guard.stores.vault_tables import VaultTables
 
 T = TypeVar("T")
 Home: TypeAlias = tuple[str, str]
@@ -124,7 +123,7 @@ class Plain:
         return Won(at=at, attempt=1, idem=self.idem, lease=self.lease)
 
 
-class Tables(VaultTables, SearchTables, Protocol):
+class Tables(SearchTables, Protocol):
     """What stands in the tables, as one transaction sees and changes it."""
 
     now: float  # the time of the transaction
