@@ -6,23 +6,14 @@ The page to file (`page`) and the console show the same blocks. `link` gives the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from guard.auditing import charts
 from guard.auditing.inert import markup
+from guard.auditing.pieces import Cells, Link, Raw, figure, lasted, listed, paragraph, section, table, time
 from guard.core.values import JsonObject
-
-Cells = Sequence[object]
-Link = Callable[[str], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Raw:
-    """Markup of our own."""
-
-    html: str
 
 
 def sections(made: JsonObject, link: Link | None = None) -> str:
@@ -53,69 +44,6 @@ def _sections(made: Any, link: _Linked) -> Iterator[str]:
     )
     yield section("events", "Gaps, restores, erasures and exports", *_events(made["events"], "None is on record in this month."))
     yield section("figures", "Figures by day", _day_table(made["days"]))
-
-
-# -- pieces ------------------------------------------------------------------------------------------------------------
-
-
-def section(name: str, title: str, *parts: str) -> str:
-    """One section with its heading."""
-    return f'<section id="{name}" aria-labelledby="{name}-h"><h2 id="{name}-h">{markup(title)}</h2>{"".join(parts)}</section>'
-
-
-def table(caption: str, heads: Sequence[str], rows: Iterable[Cells], *, numbers: Sequence[int] = ()) -> str:
-    """A table; the columns of `numbers` are set to the right."""
-    named = "".join(f'<th scope="col"{_right(place, numbers)}>{markup(head)}</th>' for place, head in enumerate(heads))
-    lines = "".join(
-        "<tr>" + "".join(f"<td{_right(place, numbers)}>{_cell(cell)}</td>" for place, cell in enumerate(row)) + "</tr>"
-        for row in rows
-    )
-    return f'<div class="box" tabindex="0" role="region" aria-label="{markup(caption)}"><table><caption>{markup(caption)}</caption><thead><tr>{named}</tr></thead><tbody>{lines}</tbody></table></div>'
-
-
-def _right(place: int, numbers: Sequence[int]) -> str:
-    return ' class="n"' if place in numbers else ""
-
-
-def _cell(cell: object) -> str:
-    return cell.html if isinstance(cell, Raw) else "" if cell is None else markup(cell)
-
-
-def listed(
-    caption: str, found: Any, heads: Sequence[str], row: Callable[[Any], Cells], none: str, *, numbers: Sequence[int] = ()
-) -> str:
-    """A bounded list as a table, with how many there are in all."""
-    if not found["rows"]:
-        return _said(none)
-    shown = len(found["rows"])
-    cut = _said(f"The first {shown} of {found['all']} are listed; guard audit --csv gives all.") if found["all"] > shown else ""
-    return table(f"{caption} ({found['all']})", heads, map(row, found["rows"]), numbers=numbers) + cut
-
-
-def _said(text: str) -> str:
-    return f"<p>{markup(text)}</p>"
-
-
-def figure(caption: str, chart: str, key: Sequence[tuple[str, str]] = ()) -> str:
-    """A chart with its caption and the key of its colours."""
-    keys = "".join(f'<span><i class="{kind}"></i>{markup(name)}</span>' for kind, name in key)
-    return f"<figure><figcaption>{markup(caption)}{f'<span class=key>{keys}</span>' if keys else ''}</figcaption>{chart}</figure>"
-
-
-def time(text: str) -> Raw:
-    """A time to the second."""
-    shown = text[:19].replace("T", " ")
-    return Raw(f'<time datetime="{markup(text)}">{markup(shown)}</time>')
-
-
-def lasted(seconds: float | None) -> str:
-    """A span for a person."""
-    if seconds is None:
-        return ""
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.1f} s"
 
 
 # -- sections ----------------------------------------------------------------------------------------------------------
@@ -153,7 +81,7 @@ def _proof(proof: Any) -> Iterator[str]:
         (f"newest of chain {one['chain']}", one["seq"], "", Raw(f"<code>{markup(one['hash'])}</code>")) for one in proof["heads"]
     ]
     yield table("Records that pin the log", ("which", "record", "time (UTC)", "hash"), rows)
-    yield _said(
+    yield paragraph(
         "Each record's hash covers the record before it. So a record that was changed, added, taken out or moved is found, and so is whatever comes behind it. "
         "That the newest records were cut off, or all were written anew, shows only against a hash or checkpoint that was kept elsewhere: keep this page."
     )
@@ -181,7 +109,7 @@ def _day_table(days: Any) -> str:
 def _refused(made: Any) -> Iterator[str]:
     reasons = made["reasons"]
     if not reasons:
-        yield _said("Nothing was refused in this month.")
+        yield paragraph("Nothing was refused in this month.")
         return
     label = "Bars: refusals by reason; figures in the table below"
     yield figure("Refusals by reason", charts.bars(label, [(row["reason"], row["count"]) for row in reasons[:12]], "r"))
@@ -199,7 +127,7 @@ def _refused(made: Any) -> Iterator[str]:
 
 def _approvals(made: Any, link: _Linked) -> Iterator[str]:
     totals = made["totals"]
-    yield _said(
+    yield paragraph(
         f"{totals['asked']} questions were asked. {totals['own_votes_refused']} people tried to approve a call of their own and were refused; "
         f"{totals['quick_votes']} votes came within 5 seconds."
     )
@@ -236,7 +164,7 @@ def _approvals(made: Any, link: _Linked) -> Iterator[str]:
         numbers=(6,),
     )
     if made["approvals_cut"]:
-        yield _said("There are more records of approvals than one report reads; narrow it with --tenant.")
+        yield paragraph("There are more records of approvals than one report reads; narrow it with --tenant.")
 
 
 _HEADS = ("asked (UTC)", "tool", "for", "outcome", "by", "decided (UTC)", "took", "then", "approval")
@@ -293,7 +221,7 @@ def _unknown(found: Any, link: _Linked) -> Iterator[str]:
 
 
 def _spoofs(found: Any, link: _Linked) -> Iterator[str]:
-    yield _said(
+    yield paragraph(
         "A model sent a field that belongs to the signed-in session. What it sent was discarded; the session's value was used."
     )
     heads = ("time (UTC)", "person", "tool", "fields", "decision", "call")
