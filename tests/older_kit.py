@@ -10,6 +10,8 @@ _UNDO = (
     (re.compile(r"CREATE TABLE (\w+)"), "DROP TABLE {0}"),
     (re.compile(r"CREATE (?:UNIQUE )?INDEX (\w+)"), "DROP INDEX {0}"),
     (re.compile(r"CREATE FUNCTION (\w+)"), "DROP FUNCTION {0}"),
+    (re.compile(r"CREATE VIEW (\w+)"), "DROP VIEW {0}"),
+    (re.compile(r"CREATE OR REPLACE TRIGGER (\w+) AFTER INSERT ON (\w+)"), "DROP TRIGGER {0} ON {1}"),
     (re.compile(r"CREATE TRIGGER (\w+)"), "DROP TRIGGER {0}"),
     (re.compile(r"ALTER TABLE (\w+) ADD COLUMN (\w+)"), "ALTER TABLE {0} DROP COLUMN {1}"),
     (re.compile(r"ALTER TABLE claims DROP CONSTRAINT (\w+)"), "ALTER TABLE claims ADD CONSTRAINT {0} UNIQUE (approval)"),

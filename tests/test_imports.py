@@ -46,6 +46,7 @@ LANGUAGE = (
     "acting",
     "granting",
     "log",
+    "searching",
     "ports",
     "outbox",
 )  # each may use those before it
@@ -112,6 +113,7 @@ BOUNDARY = (
     "core.approval",
     "core.grants",
     "core.model",
+    "core.searching",
     "core.commands",
     "core.acting",
     "core.granting",
@@ -197,6 +199,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "policy.pins",
         "integrations",
     ),
+    "auditing": ("core", "errors", "stores", "auditing"),  # what an auditor asks of the records: reads a store, changes nothing
     "review": (
         "core",
         "errors",

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
-from guard.cli import audit_checkpoint, audit_verify, erasing, hashing, keys
-from guard.cli.places import DEFAULT_STORE, existing_store
-from guard.cli.records import Entry, entries, json_line, table_lines, verdict_line
+from guard.cli import (
+    audit_checkpoint,
+    audit_filters,
+    audit_query,
+    audit_report,
+    audit_show,
+    audit_verify,
+    erasing,
+    hashing,
+    keys,
+)
+from guard.cli.logs import existing_log
+from guard.cli.places import DEFAULT_STORE, UsageError
+from guard.cli.records import verdict_line
 from guard.cli.show import json_text
-from guard.stores.chain import Verified
+from guard.stores.chain import Verified, verify_chains
 
 EXAMPLES = """examples:
-  guard audit                                    every record of guard.db, and the check of the chain
-  guard audit --tool createExpenseSupplement     what happened to one tool
-  guard audit --kind call.decided --limit 20     the newest 20 decisions
-  guard audit --shadow                           decisions in which a shadow rule would have refused
-  guard audit --verify                           the check alone
-  guard audit hash kim@example.com               the tag that stands in records for a value of a person
-  guard audit erase --help                       raw values of a conversation, a call or a person go; records stay
-  guard audit --json > audit.jsonl               one line of JSON for each record; the check's answer goes to stderr
+  guard audit                                      the newest records of guard.db, and the check of the chain
+  guard audit --refused --since 7d                 what was refused in the last week, and why
+  guard audit --tool createExpenseSupplement       what happened to one tool
+  guard audit --person ann@example.com             what concerns one person; the address itself is in no record
+  guard audit --approved-by E20417 --since 2026-11 what one person approved since November
+  guard audit --reason not_grounded --csv > x.csv  for a spreadsheet; nothing in it is computed
+  guard audit --json > audit.jsonl                 every record as a line of JSON; what is said besides goes to stderr
+  guard audit --held --follow                      the newest ones, and each one as it comes, until Ctrl-C
+  guard audit --verify                             the check alone; guard audit verify --help says what it proves
+  guard audit erase --help                         raw values of a conversation, a call or a person go; records stay
 
-The check always covers the whole chain, whatever the table shows. It cannot notice that the newest records
-were cut off, or that the chain was written anew: for that see guard audit verify --help and guard audit checkpoint --help."""
-
+The records are opened for reading only, also beside programs that write. A small log is checked on the way, whatever is shown; the check
+cannot notice that the newest records were cut off. Exit codes: 0 good, 1 the chain does not hold, 2 misuse."""
 
 VERBS = (
+    audit_show.add,
+    audit_report.add,
     audit_verify.add_verify,
     audit_verify.add_verifier,
     audit_checkpoint.add_key,
@@ -46,13 +59,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
-    parser.add_argument("--json", action="store_true", help="one line of JSON for each record: its body with prev and hash")
-    parser.add_argument("--verify", action="store_true", help="check the chain and show no records")
-    parser.add_argument("--kind", help="only records of this kind, such as call.decided")
-    parser.add_argument("--tool", help="only records about this tool")
-    parser.add_argument("--shadow", action="store_true", help="only decisions that a shadow rule would have refused")
-    parser.add_argument("--conversation", help="only records of this conversation")
-    parser.add_argument("--limit", type=_count, metavar="N", help="only the newest N of them")
+    form = parser.add_argument_group("how they are shown")
+    form.add_argument("--json", action="store_true", help="one line of JSON for each record: its body with prev and hash")
+    form.add_argument("--csv", action="store_true", help="rows for a spreadsheet")
+    form.add_argument(
+        "--limit", type=_count, metavar="N", help=f"only the newest N; a table shows {audit_query.SHOWN} unless told otherwise"
+    )
+    form.add_argument("--follow", action="store_true", help="go on with each record as it is written, until Ctrl-C")
+    form.add_argument("--verify", action="store_true", help="check the chain and show no records")
+    audit_filters.add(parser)
     parser.set_defaults(run=run)
     verbs = parser.add_subparsers(metavar="VERB")
     for verb in VERBS:
@@ -67,24 +82,14 @@ def _count(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 1 when the chain does not hold."""
-    with existing_store(arguments.store, locked=True) as store:
-        found, verified = entries(store)
-    if arguments.verify:
-        print(_verdict_json(verified) if arguments.json else verdict_line(verified))
-        return 0 if verified.ok else 1
-    chosen = [entry for entry in found if _wanted(entry, arguments)]
-    chosen = chosen[-arguments.limit :] if arguments.limit else chosen
-    for line in map(json_line, chosen) if arguments.json else table_lines(chosen):
-        print(line)
-    print(verdict_line(verified), file=sys.stderr if arguments.json or not verified.ok else sys.stdout)
-    return 0 if verified.ok else 1
-
-
-def _wanted(entry: Entry, arguments: argparse.Namespace) -> bool:
-    asked = {("kind",): arguments.kind, ("tool", "name"): arguments.tool, ("conversation",): arguments.conversation}
-    if arguments.shadow and not entry.at("decision", "shadow"):
-        return False
-    return all(value is None or entry.at(*path) == value for path, value in asked.items())
+    if arguments.json and arguments.csv:
+        raise UsageError("--json and --csv: write one")
+    with existing_log(arguments.store) as log:
+        if arguments.verify:
+            verified = verify_chains({chain: log.audit(chain=chain) for chain in range(log.chains)})
+            print(_verdict_json(verified) if arguments.json else verdict_line(verified))
+            return 0 if verified.ok else 1
+        return audit_query.follow(log, arguments) if arguments.follow else audit_query.show(log, arguments)
 
 
 def _verdict_json(verified: Verified) -> str:

@@ -74,7 +74,7 @@ def existing_store(url: str, keys: Keyring | None = None, *, locked: bool = Fals
     if scheme == "memory":
         raise UsageError("memory:// keeps nothing between programs (name a file with --store sqlite:///guard.db)")
     if scheme == "sqlite":
-        _check_file(Path(rest.removeprefix("/")))
+        check_file(Path(rest.removeprefix("/")))
     try:
         store = open_store(url, keys=keys, locked=locked)
     except StoreError as error:
@@ -92,7 +92,8 @@ def _without_password(url: str) -> str:
     return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}" if scheme.startswith("postgres") else url
 
 
-def _check_file(path: Path) -> None:
+def check_file(path: Path) -> None:
+    """Raises UsageError where no store of the guard lies at `path`; changes nothing."""
     shown = spell(str(path))
     if not path.is_file():
         raise UsageError(f"{shown}: there is no such store (run the program first, or name its store with --store)")

@@ -5,57 +5,35 @@ May not judge or change a record; a body that cannot be read is shown as text. U
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
 from heapq import merge
 
+from guard.auditing.entry import Entry, entry
 from guard.cli.show import escaped
 from guard.cli.tables import table
-from guard.core.ports import Sealed, Store
-from guard.core.values import Json, JsonObject, encode
+from guard.core.ports import Store
+from guard.core.values import Json, encode
 from guard.stores.chain import Verified, verify_chains
 
+__all__ = ["HEADS", "Entry", "entries", "json_line", "of_conversation", "row", "table_lines", "verdict_line"]
+
 HEADS = ("seq", "time", "kind", "tool", "verdict", "code", "who")
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One record with its parsed body; empty where the body cannot be read."""
-
-    sealed: Sealed
-    body: JsonObject
-
-    def at(self, *path: str) -> Json:
-        """The value at `path`, or None."""
-        here: Json = self.body
-        for step in path:
-            here = here.get(step) if isinstance(here, dict) else None
-        return here
 
 
 def entries(store: Store) -> tuple[list[Entry], Verified]:
     """Every record, and what the check of every chain says. Records of several chains come by time, those of one in its order."""
     chains = {chain: store.audit(chain=chain) for chain in range(store.chains)}
-    read = [[Entry(one, _parsed(one.body)) for one in sealed] for sealed in chains.values()]
-    return list(merge(*read, key=lambda entry: (str(entry.at("ts") or ""), str(entry.at("id") or "")))), verify_chains(chains)
-
-
-def _parsed(body: str) -> JsonObject:
-    try:
-        found = json.loads(body, parse_float=Decimal)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    read = [[entry(one) for one in sealed] for sealed in chains.values()]
+    return list(merge(*read, key=lambda one: (str(one.at("ts") or ""), str(one.at("id") or "")))), verify_chains(chains)
 
 
 def table_lines(found: Sequence[Entry], *, indent: str = "") -> list[str]:
     """The audit table."""
-    return table(HEADS, [_row(entry) for entry in found], indent=indent)
+    return table(HEADS, [row(entry) for entry in found], indent=indent)
 
 
-def _row(entry: Entry) -> list[Json]:
+def row(entry: Entry) -> list[Json]:
+    """The cells of one record, as it says them: whoever shows them makes them safe."""
     if not entry.body:
         return [_number(entry), "", "(cannot be read)", "", "", "", ""]
     return [
@@ -83,7 +61,9 @@ def _code(entry: Entry) -> str | None:
     shadow = entry.at("decision", "shadow")
     would = f"shadow: {'; '.join(map(str, shadow))}" if isinstance(shadow, list) else ""
     said = f"{code} ({told})" if told else str(code) if code else ""
-    return ", ".join(part for part in (said, would) if part) or None
+    spoof = entry.at("spoof")
+    tried = f"spoof: {', '.join(map(str, spoof))}" if isinstance(spoof, list) and spoof else ""
+    return ", ".join(part for part in (said, would, tried) if part) or None
 
 
 def _who(entry: Entry) -> str:

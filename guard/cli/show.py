@@ -7,20 +7,15 @@ Used by every command; pure.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-from guard.core.unseen import spelled, unseen
+from guard.core.unseen import one_line, unseen
 from guard.core.values import Json, encode
-
-_MANY_SPACES = re.compile(" {8,}")
 
 
 def spell(text: str) -> str:
     """`text` on one line, unseen characters as `[U+XXXX]` and long runs of spaces counted."""
-    if not text.isascii() or not text.isprintable():
-        text = "".join(spelled(char) if unseen(char) else char for char in text)
-    return _MANY_SPACES.sub(lambda run: f"[{len(run[0])} spaces]", text)
+    return one_line(text)
 
 
 def lines(text: str) -> list[str]:

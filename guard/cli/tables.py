@@ -10,10 +10,16 @@ from guard.cli.show import spell
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[object]], *, indent: str = "") -> list[str]:
     """The lines of a table with a head; None is an empty cell."""
-    cells = [list(heads), *([spell("" if cell is None else str(cell)) for cell in row] for row in rows)]
-    widths = [max(width(row[column]) for row in cells) for column in range(len(heads))]
-    cells.insert(1, ["-" * wide for wide in widths])
-    return [indent + _line(row, widths) for row in cells]
+    return [indent + line for line in columns(heads, rows, [0] * len(heads), head=True)]
+
+
+def columns(heads: Sequence[str], rows: Sequence[Sequence[object]], widths: list[int], *, head: bool) -> list[str]:
+    """The lines of a table, or of more of it where `head` is False. `widths` grow where a cell needs it."""
+    cells = [*([list(heads)] if head else []), *([spell("" if cell is None else str(cell)) for cell in row] for row in rows)]
+    widths[:] = [max([wide, *(width(row[column]) for row in cells)]) for column, wide in enumerate(widths)]
+    if head:
+        cells.insert(1, ["-" * wide for wide in widths])
+    return [_line(row, widths) for row in cells]
 
 
 def pairs(rows: Sequence[tuple[str, str]], *, indent: str = "") -> list[str]:

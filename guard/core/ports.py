@@ -61,6 +61,7 @@ from guard.core.log import Log, Sealed
 from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.redaction import REDACTION, Redaction
 from guard.core.rules import Limits, Tool
+from guard.core.searching import SearchStore, Sought
 from guard.core.values import Json
 
 __all__ = [
@@ -102,6 +103,7 @@ __all__ = [
     "Replay",
     "Sealed",
     "Shadowed",
+    "Sought",
     "Store",
     "TakeQuota",
     "Together",
@@ -165,7 +167,7 @@ class Policy:
 # -- what the host brings --------------------------------------------------------------------------------------------
 
 
-class Store(GrantStore, Log, Protocol):
+class Store(GrantStore, Log, SearchStore, Protocol):
     """Where ledger, approvals, budgets and audit live. Synchronous; each method is one transaction, and raises StoreError for every outage."""
 
     blocking: bool  # whether calls may wait for a disk or network, so that async callers use a thread

@@ -6,6 +6,7 @@ what others wrote (`untrusted`) and by the command line.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
@@ -28,6 +29,7 @@ _FILLERS = frozenset(
 )
 _JOINER, _COLOURED = "\u200d", "\ufe0f"
 _LAYOUT = frozenset("\n\t ")
+_MANY_SPACES = re.compile(" {8,}")
 
 
 def unseen(char: str) -> bool:
@@ -47,6 +49,13 @@ def visible(text: str) -> str:
     if found & {_JOINER, _COLOURED}:
         text = "".join(_spelled(text, at) if char in (_JOINER, _COLOURED) else char for at, char in enumerate(text))
     return text.translate({ord(char): spelled(char) for char in found - {_JOINER, _COLOURED}})
+
+
+def one_line(text: str) -> str:
+    """`text` on one line: every unseen character spelled out, line breaks too, and long runs of spaces counted."""
+    if not text.isascii() or not text.isprintable():
+        text = "".join(spelled(char) if unseen(char) else char for char in text)
+    return _MANY_SPACES.sub(lambda run: f"[{len(run[0])} spaces]", text)
 
 
 def spelled(char: str) -> str:

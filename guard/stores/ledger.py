@@ -11,6 +11,7 @@ from typing import Any
 
 from guard.core.approval import BALLOT, Ballot, Ending
 from guard.core.commands import Told
+from guard.core.log import Sealed
 from guard.core.model import Approval, CallKey, ConversationRef
 from guard.core.ports import (
     AskApproval,
@@ -28,9 +29,12 @@ from guard.core.ports import (
     OpenTurn,
     Record,
     Shadowed,
+    Sought,
     TakeQuota,
     Vaulted,
 )
+from guard.core.searching import Filed
+from guard.core.values import Json
 from guard.errors import ApprovalError, StoreError
 from guard.stores import approvals, budgets, claims, doubts, grants, lookups, turns, vault, votes
 from guard.stores.backend import Backend
@@ -249,6 +253,22 @@ class LedgerStore(GrantLedger, BatchStore):
         if isinstance(answer, Approval):
             grants.withdrawn(tables, answer)
         return answer
+
+    def search(self, sought: Sought) -> tuple[Sealed, ...]:
+        """Audit records that meet `sought`, of all chains."""
+        return self._tables.read(lambda tables: tables.search(sought))
+
+    def tally(self, sought: Sought, by: tuple[str, ...]) -> tuple[tuple[tuple[Json, ...], int], ...]:
+        """How many records meet `sought`, by these values."""
+        return self._tables.read(lambda tables: tables.tally(sought, by))
+
+    def filed(self, sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
+        """Columns of what is filed about the records that meet `sought`."""
+        return self._tables.read(lambda tables: tables.filed(sought, names))
+
+    def copies(self, *, chain: int = 0, after: int = 0, limit: int = 1000) -> tuple[Filed, ...]:
+        """What is filed about the records of one chain behind `after`."""
+        return self._tables.read(lambda tables: tables.copies(chain, after, limit))
 
     def now(self) -> float:
         """Seconds since the epoch by the store's clock."""

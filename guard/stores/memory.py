@@ -11,10 +11,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from secrets import token_bytes
+from typing import Any
 
 from guard.core.log import Checkpoint, Head
 from guard.core.model import ConversationRef
-from guard.core.ports import CallRow, Event, Sealed, Won
+from guard.core.ports import CallRow, Event, Sealed, Sought, Won
+from guard.core.searching import Filed
+from guard.core.values import Json
+from guard.stores import filing
 from guard.stores.chain import GENESIS, write
 from guard.stores.claims import FINISHED, LEDGER
 from guard.stores.gate import Gate
@@ -249,6 +253,22 @@ class MemoryTables(MemoryOutbox, MemoryGrants, MemoryErasing):
     def mark_sent(self, number: int) -> None:
         """Mark checkpoints as sent."""
         self._undo.put(self._sent, "number", max(number, self._sent["number"]))
+
+    def search(self, sought: Sought) -> tuple[Sealed, ...]:
+        """Records that are looked for, by reading every one."""
+        return tuple(one for _, one in filing.scan(self.audit(0, 0, None), sought))
+
+    def tally(self, sought: Sought, by: tuple[str, ...]) -> tuple[tuple[tuple[Json, ...], int], ...]:
+        """How many records are looked for."""
+        return filing.count(self.audit(0, 0, None), sought, by)
+
+    def filed(self, sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
+        """Columns of records."""
+        return filing.chosen(self.audit(0, 0, None), sought, names)
+
+    def copies(self, chain: int, after: int, limit: int) -> tuple[Filed, ...]:
+        """Nothing is filed apart from the records."""
+        return tuple(map(filing.filed, self.audit(chain, after, limit)))
 
 
 def _turn(mark: Mark) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from guard.errors import StoreError
 from guard.stores import schema
+from guard.stores.refiling import fill
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -17,6 +18,7 @@ def migrate(connection: sqlite3.Connection) -> None:
     connection.execute(schema.BEGIN_WRITE)
     try:
         _steps(connection, _version(connection))  # asked again: another process may have been first
+        fill(connection)
     except BaseException:
         connection.execute("ROLLBACK")
         raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from guard.stores import steps_records
+from guard.stores import steps_query, steps_records
 from guard.stores.steps_grants import GRANTS
 from guard.stores.steps_payloads import PAYLOADS
 from guard.stores.steps_sinks import SINKS
@@ -97,7 +97,7 @@ _FIFTH = (
 
 STEPS: tuple[tuple[str, ...], ...] = (
     *(_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, VOTES, GRANTS),
-    *(steps_records.STEP, PAYLOADS, SINKS),
+    *(steps_records.STEP, PAYLOADS, SINKS, steps_query.STEP),
 )
 """Step n takes a database from version n to n + 1."""
 

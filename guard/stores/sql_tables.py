@@ -22,6 +22,7 @@ from guard.stores.sql_erasing import SqlErasing
 from guard.stores.sql_grants import SqlGrants
 from guard.stores.sql_log import SqlLog
 from guard.stores.sql_outbox import SqlOutbox
+from guard.stores.sql_search import SqlSearch
 from guard.stores.stamp import Stamps
 from guard.stores.tables import Home, Mark, Place, Plain, Talk
 from guard.stores.watermark import Head, Watermark
@@ -29,7 +30,7 @@ from guard.stores.watermark import Head, Watermark
 _ALL = 2**62  # LIMIT of no limit
 
 
-class SqlTables(SqlOutbox, SqlGrants, SqlLog, SqlErasing):
+class SqlTables(SqlOutbox, SqlGrants, SqlLog, SqlErasing, SqlSearch):
     """`Tables` on a connection that is in a transaction."""
 
     def __init__(

@@ -18,6 +18,7 @@ from guard.stores.erase_tables import EraseTables
 from guard.stores.grant_tables import GrantTables
 from guard.stores.log_tables import LogTables
 from guard.stores.outbox_tables import OutboxTables
+from guard.stores.search_tables import SearchTables
 from guard.stores.vault_tables import VaultTables
 
 T = TypeVar("T")
@@ -127,7 +128,7 @@ class Plain:
         return Won(at=at, attempt=1, idem=self.idem, lease=self.lease)
 
 
-class Tables(OutboxTables, VaultTables, GrantTables, LogTables, EraseTables, BatchTables, Protocol):
+class Tables(SearchTables, OutboxTables, VaultTables, GrantTables, LogTables, EraseTables, BatchTables, Protocol):
     """What stands in the tables, as one transaction sees and changes it."""
 
     now: float  # the time of the transaction

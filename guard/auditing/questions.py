@@ -1,0 +1,261 @@
+"""Questions: the approvals of a month out of their records: who asked, who answered and how fast, what came of it. Pure but for reading the log.
+
+A question belongs to a month when it was asked or answered in it. They are read from what is filed, not from the bodies. Comes after
+`log`, before `month`.
+"""
+
+from __future__ import annotations
+
+import statistics
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final, TypeVar
+
+from guard.auditing.log import Log
+from guard.core.searching import Sought
+from guard.core.values import JsonObject
+
+T = TypeVar("T")
+QUICK: Final = 5.0
+"""Seconds: who votes sooner cannot have read much."""
+MOST: Final = 20_000
+"""Records that are read for the approvals of one month, where it has to be quick."""
+_AROUND: Final = 31 * 86400  # seconds around a month in which a question may begin or end
+_ENDS: Final = {
+    "approval.expired": "expired",
+    "approval.cancelled": "cancelled",
+    "approval.revoked": "revoked",
+    "approval.superseded": "superseded",
+}
+_RAN: Final = {
+    "call.begin": {"": "started"},
+    "call.end": {"ok": "ended well", "": "failed"},
+    "call.unknown": {"": "unknown"},
+    "call.reconciled": {"ok": "took effect", "": "did not take effect"},
+}
+BUCKETS: Final = (
+    (5, "under 5 s"),
+    (60, "to 1 min"),
+    (300, "to 5 min"),
+    (1800, "to 30 min"),
+    (7200, "to 2 h"),
+    (28800, "to 8 h"),
+    (86400, "to 24 h"),
+    (0, "longer"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One vote that counted, or one that did not (`status` refused)."""
+
+    by: str
+    status: str
+    at: int
+    time: str
+
+
+@dataclass(slots=True)
+class Question:
+    """One approval."""
+
+    name: str
+    tool: str = ""
+    principal: str = ""
+    tenant: str = ""
+    call: str = ""
+    asked: str = ""
+    asked_at: int = 0
+    votes: list[Given] = field(default_factory=list)
+    ended: str = ""
+    ended_at: str = ""
+    ran: str = ""
+
+    def seconds(self, vote: Given) -> float | None:
+        """How long a vote took."""
+        return (vote.at - self.asked_at) / 1_000_000 if self.asked else None
+
+    @property
+    def status(self) -> str:
+        """What became of the question."""
+        last = next((vote.status for vote in reversed(self.votes) if vote.status in {"approved", "rejected"}), "")
+        return self.ended or last or "undecided"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Questions:
+    """The questions of a month, oldest first. `cut`: there were more records than are read."""
+
+    all: Sequence[Question]
+    begin: int
+    end: int
+    cut: bool
+
+    @cached_property
+    def votes(self) -> list[tuple[Question, Given]]:
+        """Votes of the month."""
+        return [(one, vote) for one in self.all for vote in one.votes if self.begin <= vote.at < self.end]
+
+    @cached_property
+    def counted(self) -> list[tuple[Question, Given]]:
+        """Those that counted."""
+        return [(one, vote) for one, vote in self.votes if vote.status != "refused"]
+
+    def totals(self) -> JsonObject:
+        """Counts."""
+        statuses = [one.status for one in self.all]
+        names = ("approved", "rejected", "expired", "undecided", "cancelled", "revoked")
+        return {
+            "asked": sum(self.begin <= one.asked_at < self.end for one in self.all),
+            **{name: statuses.count(name) for name in names},
+            "quick_votes": sum(quick(one, vote) for one, vote in self.counted),
+            "own_votes_refused": sum(_own(one, vote) for one, vote in self.votes),
+        }
+
+    def lists(self, most: int) -> JsonObject:
+        """Lists for the report."""
+        fast = [pair for pair in self.counted if quick(*pair)]
+        refused = [pair for pair in self.votes if pair[1].status == "refused"]
+        never = [one for one in self.all if one.status in {"undecided", "expired"}]
+        return {
+            "approvals": _rows(self.all, _told, most),
+            "approvals_cut": self.cut,
+            "approvers": self._approvers(),
+            "latency": self._latency(),
+            "quick": _rows(fast, _vote, most),
+            "own": _rows([pair for pair in refused if _own(*pair)], _vote, most),
+            "not_entitled": _rows([pair for pair in refused if not _own(*pair)], _vote, most),
+            "never": _rows(never, _told, most),
+        }
+
+    def _approvers(self) -> list[JsonObject]:
+        people: dict[str, list[tuple[Question, Given]]] = {}
+        for one, vote in self.counted:
+            people.setdefault(vote.by, []).append((one, vote))
+        return [_approver(name, votes) for name, votes in sorted(people.items(), key=lambda pair: (-len(pair[1]), pair[0]))]
+
+    def _latency(self) -> list[JsonObject]:
+        took = [seconds for one, vote in self.counted if (seconds := one.seconds(vote)) is not None]
+        edges = [most for most, _ in BUCKETS if most]
+        counts = Counter(bisect_right(edges, seconds) for seconds in took)
+        return [{"took": name, "count": counts[place]} for place, (_, name) in enumerate(BUCKETS)]
+
+
+def quick(one: Question, vote: Given) -> bool:
+    """Whether a vote came sooner than somebody could have read the question."""
+    seconds = one.seconds(vote)
+    return seconds is not None and 0 <= seconds < QUICK
+
+
+def _own(one: Question, vote: Given) -> bool:
+    return vote.status == "refused" and vote.by == one.principal
+
+
+def _rows(found: Sequence[T], told: Callable[[T], JsonObject], most: int) -> JsonObject:
+    return {"all": len(found), "rows": list(map(told, found[:most]))}
+
+
+def _approver(name: str, votes: Sequence[tuple[Question, Given]]) -> JsonObject:
+    took = [seconds for one, vote in votes if (seconds := one.seconds(vote)) is not None]
+    return {
+        "who": name,
+        "approved": sum(vote.status == "approved" for _, vote in votes),
+        "rejected": sum(vote.status == "rejected" for _, vote in votes),
+        "median_seconds": round(statistics.median(took), 1) if took else None,
+        "quick": sum(quick(one, vote) for one, vote in votes),
+    }
+
+
+def _vote(pair: tuple[Question, Given]) -> JsonObject:
+    one, vote = pair
+    seconds = one.seconds(vote)
+    took = None if seconds is None else round(seconds, 1)
+    return {
+        "time": vote.time,
+        "approval": one.name,
+        "who": vote.by,
+        "status": vote.status,
+        "tool": one.tool,
+        "for": one.principal,
+        "seconds": took,
+    }
+
+
+def _told(one: Question) -> JsonObject:
+    last = next((vote for vote in reversed(one.votes) if vote.status != "refused"), None)
+    seconds = None if last is None else one.seconds(last)
+    return {
+        "approval": one.name,
+        "tool": one.tool,
+        "for": one.principal,
+        "tenant": one.tenant,
+        "call": one.call,
+        "asked": one.asked,
+        "status": one.status,
+        "by": ", ".join(dict.fromkeys(vote.by for vote in one.votes if vote.status == one.status)),
+        "at": one.ended_at or (last.time if last else ""),
+        "seconds": None if seconds is None else round(seconds, 1),
+        "ran": one.ran,
+    }
+
+
+_NAMES: Final = (
+    "tenant",
+    "approval",
+    "kind",
+    "at",
+    "ts",
+    "tool",
+    "principal",
+    "conversation",
+    "turn",
+    "position",
+    "actor",
+    "state",
+)
+
+
+def of(log: Log, window: Sought, most: int = MOST) -> Questions:
+    """The questions that were asked or answered in the window."""
+    begin, end = (round((moment or 0) * 1_000_000) for moment in (window.since, window.until))
+    wide = replace(window, since=max((window.since or 0) - _AROUND, 0), until=(window.until or 0) + _AROUND, asked=True)
+    all_of: dict[tuple[str, str], Question] = {}
+    rows = log.filed(replace(wide, newest=False, limit=most), _NAMES)
+    for row in rows:
+        one = dict(zip(_NAMES, row, strict=True))
+        _add(all_of.setdefault((one["tenant"], one["approval"]), Question(one["approval"])), one)
+    chosen = [one for one in all_of.values() if _within(one, begin, end)]
+    return Questions(all=sorted(chosen, key=lambda one: one.asked_at), begin=begin, end=end, cut=len(rows) >= most)
+
+
+def _within(one: Question, begin: int, end: int) -> bool:
+    return begin <= one.asked_at < end or any(begin <= vote.at < end for vote in one.votes)
+
+
+def _add(question: Question, one: dict[str, Any]) -> None:
+    """Take in what is filed about one record."""
+    kind = str(one["kind"])
+    if not question.call:
+        question.tool, question.principal, question.tenant = (str(one[name] or "") for name in ("tool", "principal", "tenant"))
+        question.call = f"{one['conversation']}/{one['turn']}/{one['position']}"
+    if kind == "approval.requested":
+        question.asked, question.asked_at = one["ts"], one["at"]
+    elif kind in {"approval.vote", "approval.resolved"}:
+        _answered(question, one)
+    elif kind in _ENDS:
+        question.ended, question.ended_at = _ENDS[kind], one["ts"]
+    elif kind in _RAN:
+        question.ran = _RAN[kind].get(one["state"] or "", _RAN[kind][""])
+
+
+def _answered(question: Question, one: dict[str, Any]) -> None:
+    """A vote; where it decided, two records may say so."""
+    status, by = one["state"], one["actor"]
+    if status not in {"approved", "rejected", "refused"} or not by:
+        return
+    if status != "refused" and any(vote.by == by and vote.status == status for vote in question.votes):
+        return
+    question.votes.append(Given(by, status, one["at"], one["ts"]))

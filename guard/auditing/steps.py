@@ -1,0 +1,208 @@
+"""Steps: what one record says about a call, in words for a person and as facts. Pure.
+
+Tells only what the record holds: redacted copies, digests, names. Texts of others are given as they are; whoever shows them makes them inert. One row of
+`WORDS` for each kind; an unknown kind is told by its name. Comes after `entry`, before `timeline`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from guard.auditing.entry import Entry
+from guard.core.values import Json, encode
+
+Facts = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One record of a life. `tone`: plain, good, held or bad."""
+
+    time: str
+    kind: str
+    who: str
+    told: str
+    tone: str
+    facts: tuple[tuple[str, str], ...]
+    number: str
+    hash: str
+
+
+def step(one: Entry) -> Step:
+    """What a record says."""
+    kind = one.text("kind")
+    told, tone = WORDS.get(kind, _other)(one)
+    return Step(
+        time=one.text("ts"),
+        kind=kind or "(cannot be read)",
+        who=who(one),
+        told=told,
+        tone=tone,
+        facts=tuple(_facts(one)),
+        number=one.number,
+        hash=one.sealed.hash,
+    )
+
+
+def who(one: Entry) -> str:
+    """Whoever caused a record, and how that is known."""
+    ref, kind = one.text("actor", "ref"), one.text("actor", "type")
+    how = [text for name in ("assurance", "via") if (text := one.text("actor", name) or one.text(name))]
+    return (ref or {"agent": "the model", "policy": "the policy", "service": "the guard"}.get(kind, kind)) + (
+        f" ({', '.join(how)})" if how else ""
+    )
+
+
+# -- in words ----------------------------------------------------------------------------------------------------------
+
+
+def _decided(one: Entry) -> tuple[str, str]:
+    verdict, code = one.text("decision", "verdict"), one.text("decision", "code")
+    if verdict == "allow":
+        return "allowed", "good"
+    if verdict == "hold":
+        return "held for a person's approval", "held"
+    return f"refused: {code}" if code else "refused", "bad"
+
+
+def _asked(one: Entry) -> tuple[str, str]:
+    by = one.at("approval_state", "by")
+    whom = " or ".join(map(str, by)) if isinstance(by, list) and by else "a person"
+    need = one.at("approval_state", "need")
+    return f"{whom} asked to decide" + (f", {need} must agree" if isinstance(need, int) and need > 1 else ""), "held"
+
+
+def _voted(one: Entry) -> tuple[str, str]:
+    said = one.text("approval_state", "decision") or one.text("approval_state", "status")
+    if said == "refused":
+        return f"vote to {_verb(one.text('approval_state', 'wanted'))} not counted: the person may not decide this", "bad"
+    return said or "decided", "good" if said == "approved" else "bad" if said == "rejected" else "plain"
+
+
+def _verb(wanted: str) -> str:
+    return {"approved": "approve", "rejected": "reject"}.get(wanted, wanted or "decide")
+
+
+def _begun(one: Entry) -> tuple[str, str]:
+    attempt = one.at("exec", "attempt")
+    return "started" + (f", attempt {attempt}" if isinstance(attempt, int) and attempt > 1 else ""), "plain"
+
+
+def _ended(one: Entry) -> tuple[str, str]:
+    status, error = one.text("exec", "status"), one.text("exec", "error")
+    if status == "ok":
+        return "ended well", "good"
+    return (f"failed: {error}" if error else "failed"), "bad"
+
+
+def _reconciled(one: Entry) -> tuple[str, str]:
+    happened = one.at("effect", "observed")
+    if happened is None:
+        return f"found out: {one.text('exec', 'status')}", "plain"
+    return ("found out that it took effect", "good") if happened else ("found out that it did not take effect", "bad")
+
+
+def _delivered(one: Entry) -> tuple[str, str]:
+    return ("outcome given back once more" if one.at("exec", "replayed") else "outcome given back"), "plain"
+
+
+def _other(one: Entry) -> tuple[str, str]:
+    status = one.text("approval_state", "status") or one.text("exec", "status")
+    return one.text("kind").replace(".", " ").replace("_", " ") + (f": {status}" if status else ""), "plain"
+
+
+def _said(tone: str, text: str) -> Callable[[Entry], tuple[str, str]]:
+    return lambda _: (text, tone)
+
+
+WORDS: Mapping[str, Callable[[Entry], tuple[str, str]]] = {
+    "call.proposed": _said("plain", "proposed by the model"),
+    "call.decided": _decided,
+    "tool.refused": _said("bad", "refused: the server's definition of the tool is not the reviewed one"),
+    "approval.requested": _asked,
+    "approval.viewed": _said("plain", "the question was looked at"),
+    "approval.vote": _voted,
+    "approval.resolved": _voted,
+    "approval.edited": _said("held", "arguments edited: a new revision"),
+    "approval.escalated": _said("held", "escalated"),
+    "approval.expired": _said("bad", "the time to decide or to use the decision is over"),
+    "approval.cancelled": _said("bad", "the question was withdrawn"),
+    "approval.revoked": _said("bad", "the approval was revoked"),
+    "approval.superseded": _said("plain", "replaced by a later revision"),
+    "approval.revalidation_failed": _said("bad", "approved, but today's policy refuses it"),
+    "grant.used": _said("good", "answered by a standing grant"),
+    "call.begin": _begun,
+    "call.end": _ended,
+    "call.unknown": _said("bad", "outcome unknown: it may or may not have taken effect"),
+    "call.reconciled": _reconciled,
+    "result.delivered": _delivered,
+    "payload.erased": _said("plain", "the full arguments and result were erased"),
+}
+
+
+# -- facts -------------------------------------------------------------------------------------------------------------
+
+_TEXTS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("note", ("decision", "note")),
+    ("policy", ("decision", "policy")),
+    ("reason given", ("approval_state", "reason")),
+    ("reason given", ("reason",)),
+    ("server", ("drift", "server")),
+    ("why", ("drift", "why")),
+    ("class of the failure", ("exec", "class")),
+    ("reference", ("exec", "reference")),
+    ("effect", ("exec", "class")),
+    ("fingerprint", ("fingerprint",)),
+    ("arguments' digest", ("args", "digest")),
+    ("result's digest", ("result", "digest")),
+)
+_LISTS = (
+    ("rules", ("decision", "rules")),
+    ("shadow rules", ("decision", "shadow")),
+    ("hidden in the result", ("result", "labels")),
+)
+
+
+def _facts(one: Entry) -> Facts:
+    found: Facts = []
+    spoof = one.at("spoof")
+    if isinstance(spoof, list) and spoof:
+        found.append(("spoof attempt", f"{', '.join(map(str, spoof))} (the session's value was used)"))
+    found += _arguments(one)
+    roles = one.at("session", "roles")
+    found += [("roles", ", ".join(map(str, roles)))] if isinstance(roles, list) and roles else []
+    found += [(name, "; ".join(map(str, items))) for name, path in _LISTS if isinstance(items := one.at(*path), list) and items]
+    for name, path in _TEXTS:
+        text = one.text(*path)
+        if text and _fits(name, one):
+            found.append((name, text))
+    return [*found, *_measures(one)]
+
+
+def _fits(name: str, one: Entry) -> bool:
+    """`exec.class` is an effect when a call begins, and an exception's class when it ends."""
+    return (name == "effect") == (one.text("kind") == "call.begin") if name in ("effect", "class of the failure") else True
+
+
+def _arguments(one: Entry) -> Facts:
+    """Each argument as the record shows it, with where it came from."""
+    shown, labels = one.at("args", "shown"), one.at("args", "labels")
+    if not isinstance(shown, dict):
+        return []
+    return [(f"argument {name}", f"{_json(value)}{_from(labels, name)}") for name, value in shown.items()]
+
+
+def _from(labels: Json, name: str) -> str:
+    origin = labels.get(name) if isinstance(labels, dict) else None
+    return f"  ({origin})" if origin else ""
+
+
+def _json(value: Json) -> str:
+    return encode(value)
+
+
+def _measures(one: Entry) -> Facts:
+    took, size = one.at("exec", "ms"), one.at("result", "size")
+    found = [] if took is None else [("took", f"{took} ms")]
+    return found if size is None else [*found, ("result's size", f"{size} characters")]

@@ -1,0 +1,84 @@
+"""Filters: the options by which records are chosen, and the search that they mean. Used by `guard audit`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from guard.auditing import moments, persons
+from guard.auditing.log import Log, tenants
+from guard.cli.places import UsageError
+from guard.core.searching import Sought
+
+_SAME = ("conversation", "tool", "reason", "tenant", "approval", "principal")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the filters. A record is shown when it meets all of them."""
+    group = parser.add_argument_group("which records (all that are given must be met)")
+    group.add_argument("--refused", action="store_true", help="refusals")
+    group.add_argument("--held", action="store_true", help="decisions to ask a person")
+    group.add_argument("--spoof", action="store_true", help="proposals that sent a field which belongs to the session")
+    group.add_argument("--shadow", action="store_true", help="decisions that a shadow rule would have refused")
+    group.add_argument("--approved-by", metavar="WHO", help="votes of this person for a call")
+    group.add_argument("--actor", metavar="WHO", help="records that this person caused")
+    group.add_argument("--principal", metavar="WHO", help="records about calls for this person")
+    group.add_argument(
+        "--person", metavar="VALUE", help="a principal, or a personal value such as an e-mail address, found by its keyed hash"
+    )
+    group.add_argument("--tool", metavar="NAME", help="records about this tool")
+    group.add_argument("--reason", metavar="CODE", help="refused or failed for this reason, such as not_grounded")
+    group.add_argument("--kind", metavar="KIND", help="call.decided, or approval.* for all that begin so")
+    group.add_argument("--tenant", metavar="NAME", help="records of this tenant")
+    group.add_argument("--conversation", metavar="ID", help="records of this conversation")
+    group.add_argument("--approval", metavar="ID", help="records about this approval")
+    group.add_argument("--since", metavar="TIME", help=f"{moments.HOW.removeprefix('write ')}")
+    group.add_argument("--until", metavar="TIME", help="the same; a day or month is meant with its end")
+
+
+def given(arguments: argparse.Namespace) -> bool:
+    """Whether any filter was written."""
+    names = (*_SAME, "refused", "held", "spoof", "shadow", "approved_by", "actor", "person", "kind", "since", "until")
+    return any(getattr(arguments, name) for name in names)
+
+
+def sought(arguments: argparse.Namespace, log: Log) -> Sought:
+    """The search that the options mean. Raises UsageError where they contradict each other or name no time."""
+    if arguments.refused and arguments.held:
+        raise UsageError("--refused and --held: no decision is both (write one)")
+    if arguments.approved_by and arguments.actor:
+        raise UsageError("--approved-by and --actor: write one")
+    same = {name: getattr(arguments, name) for name in _SAME}
+    return Sought(
+        **same,
+        since=_time("--since", arguments.since, moments.since, log),
+        until=_time("--until", arguments.until, moments.until, log),
+        kinds=_kinds(arguments),
+        verdict="refuse" if arguments.refused else "hold" if arguments.held else None,
+        state="approved" if arguments.approved_by else None,
+        actor=arguments.approved_by or arguments.actor,
+        person=arguments.person,
+        tags=persons.tags(arguments.person, log.secret, _tenants(arguments, log)) if arguments.person else (),
+        spoof=arguments.spoof,
+        shadow=arguments.shadow,
+    )
+
+
+def _tenants(arguments: argparse.Namespace, log: Log) -> tuple[str, ...]:
+    """Whose keys the hashes of a personal value may be made with."""
+    return (arguments.tenant,) if arguments.tenant else tenants(log)
+
+
+def _kinds(arguments: argparse.Namespace) -> tuple[str, ...]:
+    if arguments.approved_by and not arguments.kind:
+        return ("approval.vote", "approval.resolved")
+    return (arguments.kind,) if arguments.kind else ()
+
+
+def _time(option: str, text: str | None, read: Callable[[str, float], float], log: Log) -> float | None:
+    if text is None:
+        return None
+    try:
+        return read(text, log.now())
+    except (ValueError, OverflowError):
+        raise UsageError(f"{option} {text!r}: {moments.HOW}") from None

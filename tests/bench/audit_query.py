@@ -1,0 +1,190 @@
+"""Benchmark of searching the audit: how long questions take over a log of a million records, and what filing costs a record as it is written.
+
+    python tests/bench/audit_query.py                                # builds the log, asks, measures filing; needs about 2 GB in GUARD_BENCH_SCRATCH
+    python tests/bench/audit_query.py --records 100000
+    python tests/bench/audit_query.py --keep /tmp/log.db             # keeps the log, or uses the one that is there
+    python tests/bench/audit_query.py --postgres                     # the same on a server: GUARD_TEST_POSTGRES or an embedded one
+
+The log is a month of tests/audit_month_kit.py, sealed by the store itself. Each question is asked five times on an open log, as the command
+line opens it; the figure is the median, and the worst is beside it. Rare and common values are both asked for: what a person, a tool, a reason, a conversation finds may be ten records or half of
+all. Filing is measured in one run against the same inserts without it. No test asserts a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent)]
+
+import postgres_kit  # noqa: E402 - behind the path to it
+from audit_month_kit import Dial, begin_of, month, write  # noqa: E402 - behind the path to it
+
+from guard.auditing import page  # noqa: E402 - behind the path to it
+from guard.auditing.log import size  # noqa: E402 - behind the path to it
+from guard.auditing.month import report  # noqa: E402 - behind the path to it
+from guard.auditing.timeline import candidates, life  # noqa: E402 - behind the path to it
+from guard.core.searching import Sought  # noqa: E402 - behind the path to it
+from guard.stores import filing_sql, open_store  # noqa: E402 - behind the path to it
+from guard.stores.chain import GENESIS  # noqa: E402 - behind the path to it
+from guard.stores.chain import write as sealed  # noqa: E402 - behind the path to it
+from guard.stores.log import FileLog  # noqa: E402 - behind the path to it
+from guard.stores.migrations import migrate  # noqa: E402 - behind the path to it
+from guard.stores.stamp import Stamps  # noqa: E402 - behind the path to it
+
+MONTH = "2026-11"
+PAGE = 200
+DAY = 86400
+BATCH = 500
+
+
+def questions(log: Any) -> dict[str, Callable[[], object]]:
+    """What is asked, by name."""
+    begin = begin_of(MONTH)
+
+    def ask(**fields: Any) -> Callable[[], object]:
+        return lambda: log.search(Sought(limit=PAGE, **fields))
+
+    tag = _tag(log)
+    return {
+        "newest": ask(),
+        "person, common (principal)": ask(person="E10001"),
+        "person, rare (principal)": ask(person="E10177"),
+        "person (keyed hash)": ask(tags=(tag,)),
+        "person (either)": ask(person="E10001", tags=(tag,)),
+        "tool, common": ask(tool="weather"),
+        "tool, rare": ask(tool="book_flight"),
+        "tool that is not there": ask(tool="nothing"),
+        "reason, common": ask(reason="invalid_arguments"),
+        "reason, rare": ask(reason="policy_failed"),
+        "conversation": ask(conversation="conv-000777"),
+        "refused in a week": ask(verdict="refuse", since=begin + 10 * DAY, until=begin + 17 * DAY),
+        "held for a tool": ask(verdict="hold", tool="refund"),
+        "approved by": ask(actor="s.becker", state="approved"),
+        "spoof": ask(spoof=True),
+        "kind, rare": ask(kinds=("call.reconciled",)),
+        "kind by its beginning": ask(kinds=("approval.*",)),
+        "tenant, tool, person, a day": ask(
+            tenant="globex", tool="weather", person="E10001", since=begin + DAY, until=begin + 2 * DAY
+        ),
+        "tool and reason of a person": ask(tool="weather", reason="not_grounded", principal="E10002"),
+        "number of records": lambda: size(log),
+        "life of a call": lambda: life(log, candidates(log, "conv-000777/1/0")[0]),
+        "call id": lambda: candidates(log, "call_777_1"),
+        "report of the month": lambda: page.whole(report(log, MONTH)),
+    }
+
+
+def _tag(log: Any) -> str:
+    import json
+
+    (one,) = log.search(Sought(kinds=("call.decided",), principal="E10005", limit=1))
+    return str(next(iter(json.loads(one.body)["args"]["hmac"].values())))
+
+
+def asked(log: Any, times: int) -> None:
+    """Ask everything and print what it took."""
+    print(f"{size(log):,} records\n{'question':32} {'median ms':>10} {'worst ms':>10} {'found':>8}")
+    for name, question in questions(log).items():
+        took = []
+        for _ in range(times):
+            start = time.perf_counter()
+            found = question()
+            took.append((time.perf_counter() - start) * 1000)
+        number = len(found) if isinstance(found, tuple) else ""
+        print(f"{name:32} {statistics.median(took):10.1f} {max(took):10.1f} {number:>8}", flush=True)
+
+
+def build(url: str, records: int) -> None:
+    """Fill a store."""
+    clock, start = Dial(0.0), time.perf_counter()
+    with closing(open_store(url, clock=clock)) as store:
+        events = itertools.islice(month(MONTH, conversations=records // 8 + 10), records)
+        number = write(store, events, clock, page=2000)
+    took = time.perf_counter() - start
+    print(f"built {number:,} records in {took:.0f} s: {took / number * 1e6:.0f} us a record, making it up included", flush=True)
+
+
+def filing_cost(records: int) -> None:
+    """CPU of inserting sealed records with and without filing, one run, in turns."""
+    stamps, prev, rows = Stamps(), GENESIS, []
+    for seq, (at, event) in enumerate(itertools.islice(month(MONTH, conversations=records // 8 + 10), records), 1):
+        own, body = sealed(event, 0, seq, prev, stamps.stamp(at))
+        rows.append((0, seq, prev, own, body))
+        prev = own
+    took = {True: [], False: []}
+    for _ in range(3):
+        for filed in (True, False):
+            took[filed].append(_inserted(rows, filed=filed))
+    with_it, without = (statistics.median(took[filed]) * 1e6 / records for filed in (True, False))
+    print(
+        f"insert of a sealed record: {without:.1f} us without filing, {with_it:.1f} us with it ({with_it - without:.1f} us more)"
+    )
+
+
+def _inserted(rows: list[tuple[Any, ...]], *, filed: bool) -> float:
+    with tempfile.TemporaryDirectory(dir=os.environ.get("GUARD_BENCH_SCRATCH")) as folder:
+        path = Path(folder) / "guard.db"
+        open_store(f"sqlite:///{path}").close()
+        import sqlite3
+
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("PRAGMA synchronous = OFF")  # CPU, not the disk
+            for statement in (*filing_sql.FILE, filing_sql.TAG) if filed else ():
+                connection.execute(statement)
+            start = time.process_time()
+            for first in range(0, len(rows), BATCH):
+                connection.execute("BEGIN IMMEDIATE")
+                for row in rows[first : first + BATCH]:
+                    connection.execute("INSERT INTO audit (chain, seq, prev, hash, body) VALUES (?, ?, ?, ?, ?)", row)
+                connection.execute("COMMIT")
+            return time.process_time() - start
+
+
+@contextmanager
+def a_log(arguments: argparse.Namespace) -> Iterator[Any]:
+    """The log to ask, built where it is not there."""
+    if arguments.postgres:
+        with postgres_kit.database() as url:
+            migrate(url)
+            build(url, arguments.records)
+            postgres_kit.run(url, "ANALYZE")
+            with closing(open_store(url)) as store:
+                yield store
+        return
+    with tempfile.TemporaryDirectory(dir=os.environ.get("GUARD_BENCH_SCRATCH")) as folder:
+        path = Path(arguments.keep) if arguments.keep else Path(folder) / "guard.db"
+        if not path.exists():
+            build(f"sqlite:///{path}", arguments.records)
+        print(f"{path.stat().st_size / 1e6:,.0f} MB")
+        with closing(FileLog(path)) as log:
+            yield log
+
+
+def main() -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--keep", metavar="FILE")
+    parser.add_argument("--postgres", action="store_true")
+    parser.add_argument("--filing", type=int, default=60_000, metavar="N", help="records of the measure of filing; 0: none")
+    arguments = parser.parse_args()
+    with a_log(arguments) as log:
+        asked(log, arguments.times)
+    if arguments.filing and not arguments.postgres:
+        filing_cost(arguments.filing)
+
+
+if __name__ == "__main__":
+    main()
