@@ -75,7 +75,7 @@ def test_a_state_that_a_client_sends_along_br_085(claim: str, loop: httpx.Client
         assert answer.status_code == 400
 
 
-@pytest.mark.parametrize("way", ["votes", "rejection", "cancel", "revoke"])
+@pytest.mark.parametrize("way", ["votes", "rejection", "edits", "cancel", "revoke"])
 def test_a_known_id_is_no_right_br_087(way: str, desk: Web, loop: httpx.Client, boss: httpx.Client) -> None:
     """A signed-in stranger gets the same answer for approving, declining, editing and ending as for what does not exist."""
     approval, nothing = held(loop, f"o-{way}", 87), "ap_00000000000000000000"
@@ -84,6 +84,11 @@ def test_a_known_id_is_no_right_br_087(way: str, desk: Web, loop: httpx.Client, 
     bodies: dict[str, dict[str, Any]] = {
         "votes": seen,
         "rejection": {**seen, "decision": "rejected", "reason": "no"},
+        "edits": {
+            **{name: seen[name] for name in ("revision", "fingerprint", "presented")},
+            "changes": {"/amount": 1},
+            "reason": "x",
+        },
         "cancel": {"reason": "x"},
         "revoke": {"reason": "x"},
     }

@@ -24,7 +24,7 @@ from guard.web.people import Person, who_may
 from guard.web.site import site
 
 LOG = logging.getLogger("guard.web")
-STATUS = {"not_found": 404, "not_entitled": 403, "own": 403, "not_editable": 422, "refused": 422}
+STATUS = {"not_found": 404, "not_entitled": 403, "own": 403, "not_editable": 422, "refused": 422, "not_offered": 422}
 """HTTP's status for a word that does not count; everything else is a conflict with what happened meanwhile: 409."""
 
 

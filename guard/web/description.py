@@ -6,7 +6,7 @@ from typing import Any
 
 from guard.core.reasons import Reason
 from guard.core.values import JsonObject
-from guard.web import description_approvals
+from guard.web import description_approvals, description_grants
 
 _TEXT = {"type": "string", "minLength": 1}
 _SESSION = {
@@ -149,6 +149,7 @@ def described() -> JsonObject:
         "paths": {
             **{f"/api/v1/{name}": {"post": _operation(name, *one)} for name, one in _BODIES.items()},
             **description_approvals.PATHS,
+            **description_grants.PATHS,
         },
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -156,6 +157,7 @@ def described() -> JsonObject:
                 "Outcome": _OUTCOME,
                 "Decision": _DECISION,
                 **description_approvals.SCHEMAS,
+                **description_grants.SCHEMAS,
                 "Problem": {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]},
             },
         },
