@@ -20,7 +20,7 @@ from guard.web.bodies import RequestError
 from guard.web.people import Person, who_may
 from guard.web.site import site
 
-PLACES = (("/approvals", "Approvals"), ("/grants", "Grants"), ("/unknown", "Unknown calls"))
+PLACES = (("/approvals", "Approvals"), ("/grants", "Grants"), ("/unknown", "Unknown calls"), ("/audit", "Audit"))
 _HEADINGS = {
     403: "You may not do this",
     404: "There is nothing here for you",

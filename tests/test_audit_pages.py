@@ -1,0 +1,181 @@
+"""The console's audit pages: who may read them, what a search, a life and a month show, and that no text in them is more than text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from audit_month_kit import Maker
+from console_kit import Browser, Console, console
+from search_kit import HOSTILE, log
+from test_audit_inert import PLAIN, elements, events
+
+from guard.auditing import persons
+from guard.core.unseen import one_line, unseen
+from guard.web.audit_pages import address
+
+PATHS = ("/audit", "/audit/report", "/audit/report/file", "/audit/c1/1/0")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    """A console over the small log, whose records are of the tenants acme and other."""
+    with console(tmp_path_factory.mktemp("pages")) as found:
+        found.guard.store.record((), log())
+        yield found
+
+
+@pytest.fixture(scope="module")
+def auditor(running: Console) -> Browser:
+    """Somebody of acme who runs the console."""
+    return running.browser("r.admin", scope="admin", tenant="acme")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_audit_is_for_people_who_run_the_console(running: Console, path: str) -> None:
+    """Nobody is led to the sign-in page; whoever may only vote or read is told so and sees no record."""
+    assert running.browser().open(path).status == 303
+    for scope in ("vote", "read"):
+        page = running.browser("b1", "treasury", scope=scope, tenant="acme").open(path)
+        assert page.status == 403
+        assert "pay" not in page.text.split()
+
+
+SEARCHES = {
+    "everything": ("", 13),
+    "refused": ("refused=1", 2),
+    "held": ("held=1", 1),
+    "spoof": ("spoof=1", 1),
+    "shadow": ("shadow=1", 1),
+    "tool": ("tool=look", 2),
+    "reason": ("reason=not_grounded", 1),
+    "vote": ("approved_by=boss", 2),
+    "person": ("person=E2", 2),
+    "kind": ("kind=approval.*", 3),
+    "conversation": ("conversation=c2", 2),
+    "since": ("since=7d", 13),
+    "long ago": ("until=2000-01-01", 0),
+    "nothing that is a place": ("behind=x.y.z", 13),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_shows_the_records_of_the_persons_tenant(auditor: Browser, name: str) -> None:
+    """One row for each record that meets the filters; never one of another tenant, or of none."""
+    query, number = SEARCHES[name]
+    page = auditor.open(f"/audit?{query}")
+    assert page.status == 200
+    assert page.source.count("<tr>") - 1 == number if number else "No record fits" in page.text
+    assert "not_authorized" not in page.text
+
+
+def test_a_person_is_found_by_an_address_that_no_record_holds(running: Console, auditor: Browser) -> None:
+    """By its keyed hash, with the tenant's key."""
+    (tag,) = persons.tags("ann@example.com", running.guard.store.secret, ("acme",))
+    running.guard.store.record((), [{**log()[7], "conversation": "c7", "approval": None, "result": {"hmac": {"/mail": tag}}}])
+    page = auditor.open("/audit?person=Ann@example.com")
+    assert "/audit/c7/1/0" in page.source
+    assert page.source.count("<tr>") == 2
+
+
+def test_a_mistake_in_a_filter_is_told(auditor: Browser) -> None:
+    """How a time is written stands on the page."""
+    assert "write 7d, 12h" in auditor.open("/audit?since=yesterday").text
+
+
+def test_older_records_follow_on_the_next_page(tmp_path: Path) -> None:
+    """Each page leads to the next until every record was shown once."""
+    with console(tmp_path) as found:
+        made = [
+            event
+            for number in range(40)
+            for _, event in Maker(__import__("random").Random(number), tenants=("acme",)).conversation(number, 1.8e9)
+        ]
+        found.guard.store.record((), made)
+        browser, path, links = found.browser("r", scope="admin", tenant="acme"), "/audit", 0
+        while path:
+            page = browser.open(path)
+            links += page.source.count("<tr>") - 1
+            path = next(
+                (given["href"] or "" for tag, given in page.read.tags if tag == "a" and "behind=" in (given.get("href") or "")),
+                "",
+            )
+    assert links == len(made)
+
+
+@pytest.mark.parametrize("name", ["c1/1/0", "ap_1", "0:3", "3"])
+def test_a_call_is_shown_from_proposal_to_end(auditor: Browser, name: str) -> None:
+    """By its place, its approval or one of its records."""
+    page = auditor.open(f"/audit/{name}")
+    assert page.status == 200
+    places = [
+        page.text.rindex(words)
+        for words in (
+            "proposed by the model",
+            "held for a person",
+            "asked to decide",
+            ", approval.resolved",
+            "started",
+            "ended well",
+        )
+    ]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("name", ["15", "0:15", "nothing", "c9/1/0", "%00", "14"])
+def test_what_is_another_tenants_or_not_there_is_not_found(auditor: Browser, name: str) -> None:
+    """One answer for both: a stranger learns nothing."""
+    assert auditor.open(f"/audit/{name}").status in (404, 303)
+
+
+def test_an_id_of_several_calls_lists_them(auditor: Browser) -> None:
+    """Each leads on."""
+    page = auditor.open("/audit/call_1")
+    assert [link for link in ("/audit/c1/1/0", "/audit/c2/1/0") if f'href="{link}"' in page.source] == [
+        "/audit/c1/1/0",
+        "/audit/c2/1/0",
+    ]
+
+
+def test_a_month_shows_its_charts_and_is_to_be_had_as_a_file(auditor: Browser) -> None:
+    """The same sections as the file of the command line; calls lead to their lives; the file needs nothing of the server."""
+    page = auditor.open("/audit/report?month=2027-01")
+    assert (page.status, page.source.count("<svg")) == (200, 4)
+    assert f'href="{address("c2/1/0")}"' in page.source
+    assert "Run: guard audit verify" in page.text
+    assert "style=" not in page.source
+    whole = auditor.open("/audit/report/file?month=2027-01").answer
+    assert whole.headers["content-disposition"] == 'attachment; filename="audit-2027-01.html"'
+    assert "/audit" not in whole.text
+    assert auditor.open("/audit/report?month=x").status == 404
+
+
+def test_the_style_is_a_file(auditor: Browser) -> None:
+    """Nothing on a page needs a style of its own, which the content policy forbids."""
+    answer = auditor.open("/audit/style.css").answer
+    assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, "text/css")
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[tuple[str, str]]]:
+    return {path: found for path, (found, _) in _pages(tmp_path_factory.mktemp("plain"), PLAIN).items()}
+
+
+def _pages(folder: Path, text: str) -> dict[str, tuple[set[tuple[str, str]], str]]:
+    """Elements and source of each page about a call that holds a text everywhere but in its tenant."""
+    with console(folder) as found:
+        found.guard.store.record((), [{**event, "tenant": "acme"} if "tenant" in event else event for event in events(text)])
+        browser = found.browser("r.admin", scope="admin", tenant="acme")
+        pages = {path: browser.open(path) for path in ("/audit", "/audit/3", "/audit/report?month=2027-01")}
+    assert {page.status for page in pages.values()} == {200}
+    return {path: (elements(page.source).found, page.source) for path, page in pages.items()}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_text_becomes_markup_on_a_page(tmp_path: Path, name: str, plain: dict[str, set[tuple[str, str]]]) -> None:
+    """The pages have the same elements and attributes as with a plain text, and nothing unseen."""
+    for path, (found, source) in _pages(tmp_path, HOSTILE[name]).items():
+        assert found - {("span", "class"), ("span", "title")} == plain[path] - {("span", "class")}, path  # a sign of the console
+        assert [char for char in set(source) if unseen(char) and char != "\n"] == [], path
+        assert one_line(HOSTILE[name]) in "".join(elements(source).text)
