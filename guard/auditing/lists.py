@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from guard.auditing.blocks import Cells, Link, Raw, table, time
+from guard.auditing.pieces import Cells, Link, Raw, table, time
 from guard.auditing.entry import Entry
 from guard.auditing.inert import markup
 from guard.auditing.timeline import Life
