@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from mcp_kit import POLICY, code, run, said, talking
 
+from guard.core.searching import Sought
 from guard.errors import PolicyError
 from guard.policy import load_policy
 
@@ -86,18 +87,23 @@ def test_a_client_that_fails_to_ask_leaves_the_call_held(tmp_path: Path) -> None
     run(go())
 
 
-def test_the_record_says_who_answered_and_where(tmp_path: Path) -> None:
-    """The requester, at the client."""
+@pytest.mark.parametrize(("answer", "status"), [("approve", "consumed"), ("reject", "rejected")])
+def test_the_record_says_who_answered_and_where(answer: str, status: str, tmp_path: Path) -> None:
+    """The requester, at the client, by the client's word: the vote says so and the record, too."""
 
     async def go() -> None:
         async with talking(tmp_path, policy=policy(OWN), can=ASKS) as talk:
             call = asyncio.ensure_future(talk.call("pay", {"text": "10"}))
             asked = await talk.find(lambda one: one.get("method") == "elicitation/create")
-            talk.put({"id": asked["id"], "result": {"action": "accept", "content": {"decision": "approve"}}})
+            talk.put({"id": asked["id"], "result": {"action": "accept", "content": {"decision": answer}}})
             await call
             assert talk.desk.guard is not None
             [approval] = await talk.desk.guard.approvals.list(status=None)
+            assert approval.status == status
             assert (approval.decided_by, approval.reason) == ("E1", "answered at the MCP client")
+            assert [vote.assurance for vote in approval.votes] == ["client"]
+            [voted] = [json.loads(one.body) for one in talk.desk.guard.store.search(Sought(kinds=("approval.resolved",)))]
+            assert voted["actor"] == {"type": "human", "ref": "E1", "assurance": "client"}
 
     run(go())
 

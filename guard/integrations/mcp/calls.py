@@ -125,7 +125,7 @@ class Caller:
         if decision not in ("approve", "reject"):
             return False
         vote = self.guard.approvals.approve if decision == "approve" else self.guard.approvals.reject
-        await vote(approval, approver=self.session, reason="answered at the MCP client")
+        await vote(approval, approver=self.session, reason="answered at the MCP client", assurance="client")
         return True
 
 
