@@ -12,6 +12,8 @@ from search_kit import HOSTILE, log
 from test_audit_inert import PLAIN, elements, events
 
 from guard.auditing import persons
+from guard.auditing.entry import entry
+from guard.core.searching import Sought
 from guard.core.unseen import one_line, unseen
 from guard.web.audit_pages import address
 
@@ -123,10 +125,19 @@ def test_a_call_is_shown_from_proposal_to_end(auditor: Browser, name: str) -> No
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize("name", ["15", "0:15", "nothing", "c9/1/0", "%00", "14"])
-def test_what_is_another_tenants_or_not_there_is_not_found(auditor: Browser, name: str) -> None:
-    """One answer for both: a stranger learns nothing."""
-    assert auditor.open(f"/audit/{name}").status in (404, 303)
+@pytest.mark.parametrize("name", ["nothing", "c9/1/0", "%00", "999", "0:999"])
+def test_what_is_not_there_is_not_found(auditor: Browser, name: str) -> None:
+    """Whatever the name looks like."""
+    assert auditor.open(f"/audit/{name}").status == 404
+
+
+def test_what_is_another_tenants_is_not_found(running: Console, auditor: Browser) -> None:
+    """The same answer as for what is not there, by either name of the record: a stranger learns nothing."""
+    others = [one for one in map(entry, running.guard.store.search(Sought())) if one.at("tenant") != "acme"]
+    assert {one.at("tenant") for one in others} >= {"other"}
+    for one in others:
+        for name in (one.number, f"{one.sealed.chain}:{one.sealed.seq}"):
+            assert auditor.open(f"/audit/{name}").status == 404, name
 
 
 def test_an_id_of_several_calls_lists_them(auditor: Browser) -> None:
