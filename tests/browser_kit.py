@@ -64,11 +64,11 @@ class Served(Sidecar):
         policy.mkdir()
         (policy / "tools.yaml").write_text(POLICY, "utf-8")
         super().__init__(folder, policy=policy)
-        self.people = {name: self._person(name) for name in ("b1", "b2", "b3")}
+        self.people = {name: self._person(name) for name in ("b1", "b2", "b3")} | {"boss": self._person("boss", "admin")}
         self.asked = 0
 
-    def _person(self, name: str) -> str:
-        return Tokens(self.folder / "guard-tokens.json").add(name, ("vote",), person=name, roles=("treasury",))
+    def _person(self, name: str, scope: str = "vote") -> str:
+        return Tokens(self.folder / "guard-tokens.json").add(name, (scope,), person=name, roles=("treasury",))
 
     def held(self, tool: str, **arguments: Any) -> str:
         """Propose a call that waits for a person; gives its approval."""

@@ -242,7 +242,41 @@ def test_axe_finds_no_serious_fault(browser: Browser, served: Served, scheme: An
             no_sideways_scroll(page)
             found[name] = faults(page)
             picture(page, f"{re.sub('[^a-z]+', '-', name)}-{scheme}-{width}")
+    with person(browser, served, "boss", **looks) as page:
+        for name, path in audit_pages(page).items():
+            page.goto(path)
+            page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+            no_sideways_scroll(page)
+            found[name] = faults(page)
+            picture(page, f"{name}-{scheme}-{width}")
     assert {page: told for page, told in found.items() if told} == {}
+
+
+def audit_pages(page: Page) -> dict[str, str]:
+    """The pages of the audit, one call's found as a person finds it."""
+    page.goto("/audit?kind=call.decided&tool=run")
+    call = page.locator(".report td a").first.get_attribute("href")
+    return {"audit": "/audit", "audit-none": "/audit?tool=none", "audit-call": str(call), "audit-report": "/audit/report"}
+
+
+def test_the_audit_on_a_phone_with_scripts_off(browser: Browser, served: Served) -> None:
+    """From the menu to a search, from a record to the life of its call; the month shows its charts; nothing is wider than the screen."""
+    approval = served.held("pay", payee="Ann Audit", amount=77)
+    with person(browser, served, "boss", java_script_enabled=False) as page:
+        page.get_by_role("link", name="Audit").click()
+        no_sideways_scroll(page)
+        page.get_by_text("Filter", exact=True).click()
+        page.get_by_label("Tool", exact=True).fill("pay")
+        page.get_by_label("held", exact=True).check()
+        page.get_by_role("button", name="Show").click()
+        no_sideways_scroll(page)
+        page.locator(".report td a").first.click()
+        expect(page.locator("main")).to_contain_text("asked to decide")
+        expect(page.locator("main")).to_contain_text(approval)
+        no_sideways_scroll(page)
+        page.goto("/audit/report")
+        expect(page.locator("main svg").first).to_be_visible()
+        no_sideways_scroll(page)
 
 
 def faults(page: Page) -> list[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from guard.auditing.pieces import Cells, Link, Raw, table, time
 from guard.auditing.entry import Entry
 from guard.auditing.inert import markup
+from guard.auditing.pieces import Cells, Link, Raw, table, time
 from guard.auditing.timeline import Life
 
 HEADS = ("time (UTC)", "what", "tool", "decision", "why", "by", "for", "record")

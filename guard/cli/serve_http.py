@@ -20,6 +20,7 @@ from guard.cli.show import spell
 from guard.cli.sinks import beside
 from guard.compose import AsyncGuard
 from guard.errors import GuardError
+from guard.runner.overdue import looking
 from guard.web.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ async def _serve(arguments: argparse.Namespace) -> None:
         if arguments.host not in _LOCAL:
             print("guard: what is sent is readable on the way; put TLS in front of it", file=sys.stderr)
         app = application(guard, remote, Tokens(arguments.tokens), clock=time.time, settings=settings)
-        await listen(app, arguments.host, arguments.port, lambda address: _said(address, settings))
+        async with looking(guard.store):
+            await listen(app, arguments.host, arguments.port, lambda address: _said(address, settings))
         await remote.close()
 
 

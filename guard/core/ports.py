@@ -239,6 +239,9 @@ class Store(GrantStore, Log, SearchStore, Protocol):
     def approval(self, approval_id: str) -> Approval | None:
         """One approval; expiry is judged now."""
 
+    def due(self, most: int) -> tuple[str, ...]:
+        """At most so many approvals of which nobody has written down yet that their window ended or others may decide: look at each."""
+
     def vote(
         self,
         approval_id: str,

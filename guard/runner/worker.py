@@ -2,7 +2,7 @@
 
 Each call walks the whole path again with today's policy and with a session that the host's loader gives: roles that were stored with a call
 authorize nothing. The claim makes sure that a call runs once, whoever else picks it. Calls of child conversations are left to their host: only
-it knows how much narrower the child is. Used by `guard serve work`.
+it knows how much narrower the child is. Between batches it looks for approvals that are overdue. Used by `guard serve work`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from guard.runner.drivers import SyncRun
 from guard.runner.drivers_async import AsyncRun
 from guard.runner.guard import AsyncGuard, GuardBase
 from guard.runner.hands import Hands
+from guard.runner.overdue import Looking
 from guard.runner.report import failure
 from guard.wires import wire
 
@@ -52,6 +53,7 @@ class Worker:
             raise GuardError("the session loader is a plain function of (principal, tenant)")
         self._guard, self._sessions, self._grace, self._batch = guard, sessions, grace, batch
         self._loop: asyncio.Runner | None = None
+        self._overdue = Looking(guard.store)
 
     def __enter__(self) -> Self:
         self._loop = asyncio.Runner() if isinstance(self._guard, AsyncGuard) else None
@@ -64,6 +66,7 @@ class Worker:
 
     def once(self, stopped: Callable[[], bool] = lambda: False) -> list[Done]:
         """Carry out one batch, until `stopped` says so between two calls; empty when there was nothing to do. Raises StoreError."""
+        self._overdue.look()
         while True:
             rows = self._guard.store.pick(grace=self._grace, lease=_LEASE, limit=self._batch)
             mine = [row for row in rows if not row.key.ref.branch]

@@ -195,5 +195,10 @@ def listed(tables: Tables, wanted: Wanted) -> tuple[Approval, ...]:
     return tuple(asked.approval for asked in tables.listed(wanted))
 
 
+def due(tables: Tables, most: int) -> tuple[str, ...]:
+    """At most so many of which something has yet to be written down."""
+    return tuple(asked.approval.id for asked in tables.listed(_due(Wanted(), tables.now))[:most])
+
+
 def _due(wanted: Wanted, now: float) -> Wanted:
     return replace(wanted, status=None, due=now)

@@ -179,6 +179,10 @@ class LedgerStore(GrantLedger, BatchStore):
         asked, due = self._tables.read(lambda tables: approvals.seen(tables, approval_id))
         return self._tables.write(lambda tables: approvals.looked(tables, approval_id)) if due else asked
 
+    def due(self, most: int) -> tuple[str, ...]:
+        """Approvals of which something has yet to be written down; nothing is written."""
+        return self._tables.read(lambda tables: approvals.due(tables, most))
+
     def _looked_at(self, wanted: Wanted) -> tuple[Approval, ...]:
         found = self._tables.read(lambda tables: approvals.listable(tables, wanted))
         return self._tables.write(lambda tables: approvals.listed(tables, wanted)) if found is None else found
