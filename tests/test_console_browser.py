@@ -263,7 +263,7 @@ def test_the_audit_on_a_phone_with_scripts_off(browser: Browser, served: Served)
     """From the menu to a search, from a record to the life of its call; the month shows its charts; nothing is wider than the screen."""
     approval = served.held("pay", payee="Ann Audit", amount=77)
     with person(browser, served, "boss", java_script_enabled=False) as page:
-        page.get_by_role("link", name="Audit").click()
+        page.get_by_role("link", name="Audit", exact=True).click()
         no_sideways_scroll(page)
         page.get_by_text("Filter", exact=True).click()
         page.get_by_label("Tool", exact=True).fill("pay")

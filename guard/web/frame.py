@@ -47,7 +47,8 @@ def page(request: Request, person: Person | None, name: str, status: int = 200, 
     out = person is not None and site(request).settings.cookie in request.cookies
     values = {"state": "", "problem": None, **values}
     form_token = person.form_token if person else ""
-    return html.page(name, status, person=person, token=form_token, places=PLACES, here=here, out=out, **values)
+    places = [place for place in PLACES if place[0] != "/audit" or (person is not None and "admin" in person.scopes)]
+    return html.page(name, status, person=person, token=form_token, places=places, here=here, out=out, **values)
 
 
 def reading(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
