@@ -31,6 +31,7 @@ from guard.web.repeats import Repeats
 from guard.web.settings import Settings
 from guard.web.site import Site
 from guard.web.tokens import Tokens
+from guard.web.viewing import Viewings
 
 if TYPE_CHECKING:
     from guard.compose import AsyncGuard
@@ -75,6 +76,7 @@ def application(
         doubts=Doubts(guard),
         repeats=Repeats(),
         feed=feed,
+        viewings=Viewings(guard.store, guard.redactor),
         oidc=_oidc(known, guard.store.secret),
     )
     return Application(Headers(Gate(app), https=known.https), feed)

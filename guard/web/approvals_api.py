@@ -107,7 +107,14 @@ def _after(text: str) -> tuple[float, str]:
 
 async def one(asked: Asked) -> Response:
     """One approval in full."""
-    return answer(await asyncio.to_thread(desk(asked).shown, asked.id))
+
+    def work() -> JsonObject:
+        mine = desk(asked)
+        view = mine.approvals.view(asked.id, mine.me)
+        site(asked.request).viewings.note(asked.request, asked.person, [view])
+        return mine.told(view)
+
+    return answer(await asyncio.to_thread(work))
 
 
 async def vote(asked: Asked) -> Response:

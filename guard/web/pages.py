@@ -89,6 +89,7 @@ async def shown(
 ) -> Response:
     """The page of an approval as it stands now. Raises ApprovalError for one that this person may not see."""
     view = await site(request).guard.approvals.view(approval_id, person.session)
+    await asyncio.to_thread(site(request).viewings.note, request, person, [view])
     told = told_of(view, site(request).clock())
     return frame.page(
         request,

@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute, Route
 from guard.core.approval import Approval
 from guard.core.briefing import Briefing
 from guard.errors import ApprovalError
+from guard.runner.approvals import View
 from guard.web import frame, guarding
 from guard.web.bodies import RequestError
 from guard.web.frame import Problem, field, words
@@ -75,7 +76,7 @@ async def _page(
 
 
 def _items(request: Request, person: Person, rows: list[Approval]) -> tuple[list[Briefing], int]:
-    here, found, more = site(request), list[Briefing](), 0
+    here, found, more = site(request), list[View](), 0
     for row in rows:
         if not here.approvals.entitled(row, person.session):
             continue
@@ -84,8 +85,9 @@ def _items(request: Request, person: Person, rows: list[Approval]) -> tuple[list
             continue
         view = here.approvals.view(row.id, person.session)
         if may(view, person).vote:
-            found.append(told_of(view, here.clock()))
-    return found, more
+            found.append(view)
+    here.viewings.note(request, person, found)
+    return [told_of(view, here.clock()) for view in found], more
 
 
 async def vote(request: Request, person: Person) -> Response:

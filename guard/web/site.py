@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from guard.web.oidc import Oidc
     from guard.web.people import People
     from guard.web.repeats import Repeats
+    from guard.web.viewing import Viewings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     """One server: the guard, who is let in, and how it is reached. `clock` gives seconds since the epoch.
 
-    `approvals` and `doubts` are synchronous: ask them in a thread (`asyncio.to_thread`).
+    `approvals`, `doubts` and `viewings` are synchronous: ask them in a thread (`asyncio.to_thread`).
     """
 
     guard: AsyncGuard
@@ -38,6 +39,7 @@ class Site:
     doubts: Doubts
     repeats: Repeats
     feed: Feed
+    viewings: Viewings
     oidc: Oidc | None = None
 
 
