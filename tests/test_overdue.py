@@ -77,11 +77,11 @@ def test_a_clock_that_was_put_back_does_not_end_the_looking(tmp_path: Path) -> N
     with office(tmp_path, "memory", ", escalate: {after: 30m, to: [chief]}") as made:
         eyes = Looking(made.guard.store)
         made.ask()
-        assert eyes.look() == 0
+        assert eyes.in_time() == 0
         made.clock.now -= 100_000
         made.ask(7)
         made.clock.now += 1800
-        assert eyes.look() == 1
+        assert eyes.in_time() == 1
 
 
 class Down:

@@ -187,7 +187,7 @@ def test_a_store_that_is_down_is_the_callers_to_know(life: Life) -> None:
     """Whoever runs the worker tries again later; no call is lost by it."""
 
     class Down:
-        blocking, secret = False, b"s" * 32
+        blocking, secret, now = False, b"s" * 32, staticmethod(life.clock)
 
         def pick(self, **more: Any) -> Any:
             raise StoreError("down")

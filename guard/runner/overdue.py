@@ -30,26 +30,37 @@ def look(store: Store, most: int = MOST) -> int:
 
 
 class Looking:
-    """Looks again once `seconds` have passed by the store's clock."""
+    """Looks without raising: what a look meets is said once, until one goes well again, and the next is made."""
 
     def __init__(self, store: Store, seconds: float = LOOK_SECONDS) -> None:
         self._store, self._seconds, self._next = store, seconds, 0.0
+        self._down = False
 
-    def look(self) -> int:
-        """How many approvals something was written down of; 0 where it is too early. Raises StoreError."""
+    def in_time(self) -> int:
+        """Look once `seconds` have passed by the store's clock; of how many approvals something was written down, 0 where it is too early."""
         now = self._store.now()
         if self._next - self._seconds <= now < self._next:
             return 0
-        found = look(self._store)
+        found = self.once()
         self._next = now + self._seconds if found < MOST else 0.0
+        return found
+
+    def once(self) -> int:
+        """Look now."""
+        try:
+            found, self._down = look(self._store), False
+        except Exception as error:  # noqa: BLE001 - see the class
+            if not self._down:
+                LOG.warning("approvals cannot be looked at: %s", error if isinstance(error, StoreError) else type(error).__name__)
+            found, self._down = 0, True
         return found
 
 
 @asynccontextmanager
 async def looking(store: Store, seconds: float = LOOK_SECONDS) -> AsyncIterator[None]:
-    """Look every so many seconds, beside what runs meanwhile. A store that is down is looked at again; the look under way ends first."""
+    """Look every so many seconds, beside what runs meanwhile. The look under way ends first."""
     stop = asyncio.Event()
-    job = asyncio.create_task(_look_on(store, seconds, stop))
+    job = asyncio.create_task(_look_on(Looking(store), seconds, stop))
     try:
         yield
     finally:
@@ -57,15 +68,8 @@ async def looking(store: Store, seconds: float = LOOK_SECONDS) -> AsyncIterator[
         await job
 
 
-async def _look_on(store: Store, seconds: float, stop: asyncio.Event) -> None:
-    down = False
+async def _look_on(eyes: Looking, seconds: float, stop: asyncio.Event) -> None:
     while not stop.is_set():
-        found = 0
-        try:
-            found, down = await asyncio.to_thread(look, store), False
-        except Exception as error:  # noqa: BLE001 - whatever one look meets, the next is made
-            if not down:
-                LOG.warning("approvals cannot be looked at: %s", error if isinstance(error, StoreError) else type(error).__name__)
-            down = True
+        found = await asyncio.to_thread(eyes.once)
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), seconds if found < MOST else 0.05)

@@ -66,9 +66,9 @@ class Worker:
 
     def once(self, stopped: Callable[[], bool] = lambda: False) -> list[Done]:
         """Carry out one batch, until `stopped` says so between two calls; empty when there was nothing to do. Raises StoreError."""
-        self._overdue.look()
         while True:
             rows = self._guard.store.pick(grace=self._grace, lease=_LEASE, limit=self._batch)
+            self._overdue.in_time()
             mine = [row for row in rows if not row.key.ref.branch]
             if mine or not rows:
                 return [self._one(row) for row in mine if not stopped()]
