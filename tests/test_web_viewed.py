@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from console_kit import Browser, Console, console
+from record_kit import fitting
 
 from guard import Session
 from guard.core.searching import Sought
@@ -27,7 +28,7 @@ def running(tmp_path: Path) -> Iterator[Console]:
 
 def views(running: Console, approval: str | None = None) -> list[dict[str, Any]]:
     found = running.guard.store.search(Sought(kinds=(viewing.KIND,), approval=approval, newest=False))
-    return [json.loads(one.body) for one in found]
+    return [fitting(one.body) for one in found]
 
 
 def api(running: Console, name: str, path: str, scope: str = "vote", method: str = "GET", **headers: str) -> int:
