@@ -171,6 +171,7 @@ def test_no_text_keeps_a_record_out_of_the_index(planted: Store, name: str) -> N
 def test_what_is_filed_is_what_stands_in_the_body(kept: Store, planted: Store) -> None:
     """Copies and keyed hashes of every record, as the database made them, are those that the body gives."""
     for store in (kept, planted):
+        store.catch_up()
         for chain in range(store.chains):
             every = store.audit(chain=chain)
             copies = store.copies(chain=chain)
@@ -220,6 +221,7 @@ def test_views_give_other_programs_the_calls_approvals_refusals_and_doubts(tmp_p
     path = tmp_path / "guard.db"
     with closing(open_store(f"sqlite:///{path}", clock=Clock())) as store:
         store.record((), log())
+        store.catch_up()
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
         connection.row_factory = sqlite3.Row
         calls = [dict(row) for row in connection.execute("SELECT * FROM v_calls ORDER BY tenant, conversation, turn, position")]

@@ -22,7 +22,9 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     folder, clock = tmp_path_factory.mktemp(request.param), Clock()
     with url_of(request.param, folder) as url:
         store = open_store(url, clock=clock)
-        yield kit.scene(store, url, folder, clock)
+        scene = kit.scene(store, url, folder, clock)
+        store.catch_up()
+        yield scene
         store.close()
 
 

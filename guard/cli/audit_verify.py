@@ -95,13 +95,19 @@ def _records(store: Store) -> Iterable[tuple[Record | Begin, str]]:
 
 
 def _copies(store: Store, chain: int, after: int, page: Sequence[Sealed]) -> dict[int, str]:
-    """By number the records beside which something else is filed than they say. A store that files nothing has none."""
+    """By number the records beside which something else is filed than they say. A store that files nothing has none.
+
+    What comes behind the last record that is filed is not filed yet; a search reads it. Whether more is filed behind this page is asked first: it may be filed meanwhile.
+    """
     filed = getattr(store, "copies", None)
     if filed is None:
         return {}
     differing = import_module("guard.stores.filing").differing
+    last = max(one.seq for one in page)
+    whole = bool(filed(chain=chain, after=last, limit=1))
     stored = {one.seq: one for one in filed(chain=chain, after=after, limit=_PAGE)}
-    found = {one.seq: differing(one, stored.get(one.seq)) for one in page}
+    end = last if whole else max(stored, default=after)
+    found = {one.seq: differing(one, stored.get(one.seq)) for one in page if one.seq <= end}
     return {seq: f"what is filed about the record differs from it: {', '.join(names)}" for seq, names in found.items() if names}
 
 

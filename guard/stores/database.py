@@ -17,6 +17,7 @@ from guard.stores.faults import CAUGHT, store_error
 from guard.stores.file import Connection, File
 from guard.stores.pen import Pen
 from guard.stores.readers import Readers
+from guard.stores.refiling import MANY
 from guard.stores.writer import Writer
 
 T = TypeVar("T")
@@ -35,6 +36,7 @@ class Database:
         self.forked: Callable[[], None] | None = None  # called in a forked child
         try:
             self.pen.open()
+            self.pen.tidy(MANY)
         except CAUGHT as error:
             raise store_error(error) from None
         _open.add(self)

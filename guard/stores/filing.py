@@ -1,6 +1,6 @@
 """Filing: the few values of an audit record by which it can be found, as columns of a table beside the audit.
 
-They are copies: the database makes them of the body when the record is written, and `columns` makes them again, so that whoever verifies can tell
+They are copies: the database makes them of the body once the record is written, and `columns` makes them again, so that whoever verifies can tell
 whether a copy was changed. Escapes that a database cannot hold as text (half characters, zero characters) are replaced before anything is read, and long values are cut, in
 both alike, so that no record can be kept out of the index by what stands in it. Pure. Comes after `chain`, before the SQL of it.
 """
@@ -55,6 +55,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICRO = timedelta(microseconds=1)
 
 Columns = dict[str, Any]
+Counts = tuple[tuple[tuple[Any, ...], int], ...]
+"""How many records there are of each combination of values."""
 
 
 def clean(body: str) -> str:
@@ -169,12 +171,26 @@ def _place(pair: tuple[Columns, Sealed]) -> tuple[int, int, int]:
     return pair[0]["at"], pair[1].chain, pair[1].seq
 
 
-def count(records: Iterable[Sealed], sought: Sought, by: tuple[str, ...]) -> tuple[tuple[tuple[Any, ...], int], ...]:
+def count(records: Iterable[Sealed], sought: Sought, by: tuple[str, ...]) -> Counts:
     """How many of `records` are looked for, for each combination of values, by reading every one."""
     counts: dict[tuple[Any, ...], int] = {}
     for found, _ in scan(records, sought):
         group = tuple(found["at"] // DAY if name == "day" else found[name] for name in by)
         counts[group] = counts.get(group, 0) + 1
+    return _in_order(counts)
+
+
+def sum_up(first: Counts, second: Counts) -> Counts:
+    """Two counts as one."""
+    if not second:
+        return first
+    counts = dict(first)
+    for group, number in second:
+        counts[group] = counts.get(group, 0) + number
+    return _in_order(counts)
+
+
+def _in_order(counts: Mapping[tuple[Any, ...], int]) -> Counts:
     return tuple(sorted(counts.items(), key=lambda pair: [(value is not None, value) for value in pair[0]]))
 
 

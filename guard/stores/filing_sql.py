@@ -1,7 +1,7 @@
 """The SQL of filing: how SQLite makes the copies of a record, and the statements that find records by them.
 
-SQLite makes the copies in a temporary trigger of each connection that writes, as `sqlite_take` does it, since a file whose schema is not trusted may not
-read JSON by itself. PostgreSQL's function is in `postgres_filing`. Every search names its values by `?`; nothing that a user wrote stands in a
+SQLite makes the copies of many records at once, after they were written, as `refiling` asks for it; nothing is filed in the transaction of a decision.
+PostgreSQL's function is in `postgres_filing`. Every search names its values by `?`; nothing that a user wrote stands in a
 statement. Comes after `filing`, before `sql_search`.
 """
 
@@ -50,33 +50,9 @@ _EACH_TAG: Final = " UNION ".join(
 )
 _HELD: Final = "instr({}, '\"hmac\":{{')"
 
-_PLAIN: Final = "NOT instr(NEW.body, '\\u') AND json_valid(NEW.body)"
-"""Nearly every body: nothing in it has to be replaced, so that it is read once for all columns."""
-
-
-def _trigger(name: str, when: str, body: str) -> str:
-    made = _COPIES.replace("json_extract(j,", f"json_extract({body},")
-    return f"CREATE TEMP TRIGGER {name} AFTER INSERT ON audit WHEN {when} BEGIN INSERT INTO filed ({_NAMES}) VALUES (NEW.chain, NEW.seq, {made}); END"  # noqa: S608 - our own text
-
-
-FILE: Final = (
-    _trigger("filing", _PLAIN, "NEW.body"),
-    _trigger("filing_others", f"NOT ({_PLAIN})", f"({_CLEAN.format('NEW.body')})"),
-)
-TAG: Final = (
-    f"CREATE TEMP TRIGGER tagging AFTER INSERT ON audit WHEN {_HELD.format('NEW.body')} BEGIN"
-    " INSERT OR IGNORE INTO tags (tag, chain, seq)"
-    + _EACH_TAG.replace(
-        "FROM b, json_each(b.j",
-        f"FROM (SELECT NEW.chain AS chain, NEW.seq AS seq, {_CLEAN.format('NEW.body')} AS j) b, json_each(b.j",
-    )
-    + "; END"
-)
-"""What each connection that writes makes for itself."""
-
 _ROOM: Final = "chain = ? AND seq > ? AND seq <= ?"
 FILL: Final = (
-    f"INSERT INTO filed ({_NAMES}) SELECT chain, seq, {_COPIES}"  # noqa: S608 - our own text
+    f"INSERT OR IGNORE INTO filed ({_NAMES}) SELECT chain, seq, {_COPIES}"  # noqa: S608 - our own text
     f" FROM (SELECT chain, seq, {_CLEAN.format('body')} AS j FROM audit WHERE {_ROOM} ORDER BY seq)"
 )
 FILL_TAGS: Final = (
@@ -84,10 +60,20 @@ FILL_TAGS: Final = (
     f" INSERT OR IGNORE INTO tags (tag, chain, seq) {_EACH_TAG}"
 )
 FILLED: Final = "SELECT a.chain, MAX(a.seq), COALESCE((SELECT MAX(f.seq) FROM filed f WHERE f.chain = a.chain), 0) FROM audit a GROUP BY a.chain"
+MARK: Final = (
+    "SELECT COALESCE((SELECT MAX(seq) FROM audit WHERE chain = 0), 0), COALESCE((SELECT MAX(seq) FROM filed WHERE chain = 0), 0)"
+)
+"""The newest record of the one chain of a file, and the last one that is filed: everything up to it is."""
+UNFILED: Final = (
+    "SELECT chain, seq, prev, hash, body FROM audit WHERE chain = 0"
+    " AND seq > COALESCE((SELECT MAX(seq) FROM filed WHERE chain = 0), 0) ORDER BY seq"
+)
 COPIES: Final = f"SELECT {_NAMES} FROM filed WHERE chain = ? AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608 - our own text
 COPIED_TAGS: Final = "SELECT seq, tag FROM tags WHERE chain = ? AND seq > ? AND seq <= ?"
 _PLACE: Final = "f.at, f.chain, f.seq"
-_RECORD: Final = "SELECT a.chain, a.seq, a.prev, a.hash, a.body FROM ({}) f JOIN audit a ON a.chain = f.chain AND a.seq = f.seq"
+_RECORD: Final = (
+    "SELECT a.chain, a.seq, a.prev, a.hash, a.body, f.at FROM ({}) f JOIN audit a ON a.chain = f.chain AND a.seq = f.seq"
+)
 _MOST: Final = 2**62
 
 
@@ -212,7 +198,7 @@ def _ordered(sought: Sought) -> str:
 
 
 def search(sought: Sought) -> tuple[str, list[Any]]:
-    """The statement that finds records, and its values."""
+    """The statement that finds records, each with its time in microseconds, and its values."""
     places, values = _places(sought)
     most = _MOST if sought.limit is None else max(sought.limit, 0)
     return f"{_RECORD.format(places)} {_ordered(sought)}", [*values, most]

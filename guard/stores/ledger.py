@@ -274,9 +274,18 @@ class LedgerStore(GrantLedger, BatchStore):
         """What is filed about the records of one chain behind `after`."""
         return self._tables.read(lambda tables: tables.copies(chain, after, limit))
 
+    def catch_up(self) -> None:
+        """File what is not filed yet now, for who reads the views; searches need it never. Raises StoreError."""
+        self._tables.read(lambda _: None)  # what waits is written
+        getattr(self._tables, "catch_up", _nothing)()
+
     def now(self) -> float:
         """Seconds since the epoch by the store's clock."""
         return self._tables.clock()
+
+
+def _nothing() -> None:
+    """This store files each record as it is written."""
 
 
 def _or_raise(answer: Approval | ApprovalError) -> Approval:

@@ -51,8 +51,13 @@ class FileLog:
         return None if found is None else str(found[0])
 
     def _run(self, work: Any) -> Any:
+        """What `work` gives, in one transaction: what is filed and what is not yet are looked through in the same state."""
         try:
-            return work()
+            self._connection.execute(schema.BEGIN_READ)
+            try:
+                return work()
+            finally:
+                self._connection.execute("ROLLBACK")
         except CAUGHT as error:
             raise store_error(error) from None
 

@@ -1,4 +1,4 @@
-"""The pen: the one connection of a process that writes, and its transactions; also where checkpoints are made.
+"""The pen: the one connection of a process that writes, and its transactions; also where checkpoints are made and records are filed.
 
 A checkpoint runs on a connection of its own while the pen holds the file's write lock. So no other writer can begin the log anew meanwhile,
 which is the race that damages files with an SQLite before 3.51.3. Used by one thread at a time. Comes after `file`, before `batch`.
@@ -9,11 +9,14 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
+from guard.errors import StoreError
 from guard.stores import schema
 from guard.stores.faults import CAUGHT
 from guard.stores.file import Connection, File
+from guard.stores.refiling import PORTION, TIMES, WHOLE, Chore, portion, unfiled
 
 _PAGES: Final = 1_000  # of the log: about how many make a checkpoint due
+_BUSY: Final = 100  # milliseconds that filing waits for another process as a file is opened or closed
 _FIRST, _LEAST, _MOST = 64, 16, 1_000  # works between two checkpoints
 
 
@@ -26,6 +29,7 @@ class Pen:
         self._helper: Connection | None = None
         self._works = 0  # committed since the last checkpoint
         self._every = _FIRST
+        self._chore = Chore()
 
     def open(self) -> Connection:
         """The connection."""
@@ -81,9 +85,55 @@ class Pen:
         self._works = 0
         self.undo()
 
+    def chore(self, most: int = PORTION) -> bool:
+        """File a portion of the records that lie unfiled, where any do; whether it is worth asking again."""
+        connection = self._connection
+        if connection is None:
+            return False
+        try:
+            if not self._chore.left(connection):
+                return False
+            portion(self.begin(), most)
+            self.commit(1)
+        except (StoreError, *CAUGHT) as error:
+            self._chore.failed(connection, error)
+            self.undo()
+            return False
+        self.checkpoint()
+        return True
+
+    def pressing(self) -> bool:
+        """Whether so many records lie unfiled that a portion comes before what waits."""
+        with suppress(*CAUGHT):
+            return self._connection is not None and self._chore.pressing(self._connection)
+        return False
+
+    @property
+    def due(self) -> bool:
+        """Whether records may lie unfiled."""
+        return self._connection is not None and self._chore.due(self._connection)
+
+    def tidy(self, least: int = 1) -> None:
+        """File what lies unfiled where it is so much, in few portions and only while nobody else writes: as a file is opened or closed."""
+        connection = self._connection
+        if connection is None or not self._chore.due(connection):
+            return
+        with suppress(StoreError, *CAUGHT):
+            if unfiled(connection)[1] < least:
+                return
+            busy = connection.execute("PRAGMA busy_timeout").fetchone()[0]
+            connection.execute(f"PRAGMA busy_timeout = {_BUSY}")
+            try:
+                for _ in range(TIMES):
+                    if not self.chore(WHOLE):
+                        break
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {int(busy)}")
+
     def drop(self) -> None:
         """Close; the next transaction opens another connection."""
         connection, self._connection = self._connection, None
+        self._chore = Chore()
         helper, self._helper = self._helper, None
         for one in (helper, connection):
             if one is not None:

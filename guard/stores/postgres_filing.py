@@ -59,5 +59,11 @@ FILL: Final = (
     f"INSERT INTO filed (chain, seq, {_NAMES}) SELECT a.chain, a.seq, {_COPIES} FROM {_OLD}",  # noqa: S608 - our own text
     f"INSERT INTO tags (tag, chain, seq) SELECT g.tag, a.chain, a.seq FROM {_OLD}, LATERAL ({_TAGS}) g(tag) WHERE g.tag IS NOT NULL",  # noqa: S608 - our own text
 )
+UNFILED: Final = (
+    "SELECT a.chain, a.seq, a.prev, a.hash, a.body FROM heads h"
+    " CROSS JOIN LATERAL (SELECT COALESCE(MAX(o.seq), 0) AS seq FROM filed o WHERE o.chain = h.chain) f"
+    " JOIN audit a ON a.chain = h.chain AND a.seq > f.seq WHERE h.seq > f.seq ORDER BY a.chain, a.seq"
+)
+"""Records behind the last one of their chain that is filed."""
 STEP: Final = (FUNCTION, TRIGGER, *FILL)
 """What PostgreSQL needs besides the shared step."""

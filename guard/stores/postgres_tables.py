@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 from guard.core.approval import Approval, Vote
 from guard.core.grants import Grant
 from guard.core.model import ConversationRef
-from guard.core.ports import CallRow, Event, Won
+from guard.core.ports import CallRow, Event, Sealed, Won
 from guard.errors import StoreError
-from guard.stores import postgres_sql, postgres_take, rows, sql
+from guard.stores import postgres_filing, postgres_sql, postgres_take, rows, sql
 from guard.stores.locks import OPEN, Lock
 from guard.stores.postgres_chains import seal
 from guard.stores.postgres_wire import Reply, Wire
@@ -65,6 +65,11 @@ class Reading(SqlTables):
     def heads_now(self) -> dict[int, Head]:
         """The heads of all chains, as one statement sees them."""
         return {int(chain): (int(seq), str(own)) for chain, seq, own in self.all(postgres_sql.HEADS, ()) if seq}
+
+    def unfiled(self) -> tuple[Sealed, ...]:
+        """None where nobody took out what the server filed as it wrote the records."""
+        found = self.all(postgres_filing.UNFILED, ())
+        return tuple(Sealed(chain=c, seq=s, prev=p, hash=h, body=b) for c, s, p, h, b in found)
 
     def finish(self) -> None:
         """End the transaction."""

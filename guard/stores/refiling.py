@@ -1,7 +1,9 @@
-"""Refiling: makes the copies of audit records that have none yet, as in a file of an earlier version. Touches no record.
+"""Refiling: makes the copies of audit records that have none yet. Touches no record.
 
-Runs inside the transaction of a migration. For many records it says how far it is, through the logger `guard.stores.filing`. Comes after
-`filing_sql`, before `migrate`.
+`fill` runs inside the transaction of a migration, for a file of an earlier version. `Chore` files what this version has written, a portion at a time
+and behind the decisions: what is filed in a chain has no gap, so the last record that is filed says where to go on. A portion is one transaction;
+a crash leaves all or nothing of it, and two processes that file one chain wait for each other. For many records `fill` says how far it
+is, through the logger `guard.stores.filing`. Comes after `filing_sql`, before `migrate` and `writer`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,17 @@ from guard.stores import filing_sql
 
 LOG = logging.getLogger("guard.stores.filing")
 _PAGE: Final = 50_000  # records at a time
+PORTION: Final = 256
+"""Records of one transaction: what a decision may have to wait for, some milliseconds."""
+MOST: Final = 8_000
+"""Records that may lie unfiled while decisions keep coming: every search reads these one by one."""
+_SHARE: Final = 16  # of what lies unfiled: who writes many records at once has many filed at once
+WHOLE: Final = 4_096
+"""Records of one transaction where no decision waits: when a file is opened or closed."""
+MANY: Final = 1_000
+"""Unfiled records that whoever opens a file files first: somebody died before they were."""
+TIMES: Final = 8  # such transactions at most
+_ROWS: Final = MOST // 2  # changed rows after which to look how much lies unfiled
 
 
 def fill(connection: sqlite3.Connection) -> None:
@@ -21,7 +34,55 @@ def fill(connection: sqlite3.Connection) -> None:
     for chain, newest, filed in connection.execute(filing_sql.FILLED).fetchall():
         for start in range(filed, newest, _PAGE):
             end = min(start + _PAGE, newest)
-            for statement in (filing_sql.FILL, filing_sql.FILL_TAGS):
-                connection.execute(statement, (chain, start, end))
+            _between(connection, chain, start, end)
             if newest - filed > _PAGE:
                 LOG.warning("making %d audit records findable: %d of %d", newest - filed, end - filed, newest - filed)
+
+
+def unfiled(connection: sqlite3.Connection) -> tuple[int, int]:
+    """How many records of the one chain of a file are filed, and how many are not yet."""
+    newest, filed = connection.execute(filing_sql.MARK).fetchone()
+    return filed, max(newest - filed, 0)
+
+
+def portion(connection: sqlite3.Connection, most: int) -> int:
+    """File the next records, in a transaction that is the only writer; how many are left."""
+    filed, left = unfiled(connection)
+    number = min(left, max(most, left // _SHARE))
+    if number:
+        _between(connection, 0, filed, filed + number)
+    return left - number
+
+
+def _between(connection: sqlite3.Connection, chain: int, start: int, end: int) -> None:
+    for statement in (filing_sql.FILL, filing_sql.FILL_TAGS):
+        connection.execute(statement, (chain, start, end))
+
+
+class Chore:
+    """What the writer does when no decision waits, on its one connection: it knows when to look, and what failed."""
+
+    def __init__(self) -> None:
+        self._seen = 0  # rows that the connection had changed when nothing lay unfiled
+        self._rest_until = 0  # so many, where filing failed
+
+    def due(self, connection: sqlite3.Connection) -> bool:
+        """Whether anything may lie unfiled. Asks nothing of the file."""
+        return connection.total_changes != self._seen and connection.total_changes >= self._rest_until
+
+    def left(self, connection: sqlite3.Connection) -> int:
+        """How many records lie unfiled."""
+        found = unfiled(connection)[1] if self.due(connection) else 0
+        if not found:
+            self._seen = connection.total_changes
+        return found
+
+    def pressing(self, connection: sqlite3.Connection) -> bool:
+        """Whether so much lies unfiled that decisions have to wait for a portion."""
+        return connection.total_changes - self._seen >= _ROWS and self.due(connection) and unfiled(connection)[1] > MOST
+
+    def failed(self, connection: sqlite3.Connection, error: BaseException) -> None:
+        """It is tried again after a while; searches read what is not filed."""
+        self._rest_until = connection.total_changes + _ROWS
+        if not getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
+            LOG.warning("audit records are not made findable by index for now: %s", type(error).__name__)

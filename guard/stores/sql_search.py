@@ -1,38 +1,59 @@
-"""The part of the SQL tables that finds audit records by their copies. Holds no rule. Comes after `filing_sql` and before `sql_tables`."""
+"""The part of the SQL tables that finds audit records by their copies, and by reading those that have none yet. Holds no rule.
+
+Both are asked in one transaction, which sees one state of the database; so each record is found once, whoever files meanwhile. Comes after
+`filing_sql` and before `sql_tables`.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from guard.core.log import Sealed
 from guard.core.searching import Filed, Sought
 from guard.core.values import Json
-from guard.stores import filing_sql
+from guard.stores import filing, filing_sql
 from guard.stores.filing import COLUMNS, WIDE
 from guard.stores.sql_approvals import SqlApprovals
+
+_PLACE = ("at", "chain", "seq")
+Placed = tuple[tuple[int, int, int], Any]
 
 
 class SqlSearch(SqlApprovals):
     """Searches in tables."""
 
+    def unfiled(self) -> tuple[Sealed, ...]:
+        """The records behind the last one that is filed: few, and none where records are filed as they are written."""
+        return tuple(Sealed(chain=c, seq=s, prev=p, hash=h, body=b) for c, s, p, h, b in self.all(filing_sql.UNFILED, ()))
+
     def search(self, sought: Sought) -> tuple[Sealed, ...]:
         """Records that are looked for."""
         statement, values = filing_sql.search(sought)
-        found = (Sealed(chain=c, seq=s, prev=p, hash=h, body=b) for c, s, p, h, b in self.all(statement, values))
+        found: list[Placed] = [
+            ((a, c, s), Sealed(chain=c, seq=s, prev=p, hash=h, body=b)) for c, s, p, h, b, a in self.all(statement, values)
+        ]
+        records = _together(found, (((made["at"], one.chain, one.seq), one) for made, one in self._scanned(sought)), sought)
         if sought.tenant is not None and len(sought.tenant) > WIDE:  # a copy is cut, and nobody may see another tenant's records
-            found = (one for one in found if json.loads(one.body).get("tenant") == sought.tenant)
-        return tuple(found)
+            return tuple(one for one in records if json.loads(one.body).get("tenant") == sought.tenant)
+        return tuple(records)
 
     def tally(self, sought: Sought, by: tuple[str, ...]) -> tuple[tuple[tuple[Json, ...], int], ...]:
         """How many records are looked for."""
         statement, values = filing_sql.tally(sought, by)
-        return tuple((tuple(group), int(number)) for *group, number in self.all(statement, values))
+        found = tuple((tuple(group), int(number)) for *group, number in self.all(statement, values))
+        return filing.sum_up(found, filing.count(self.unfiled(), sought, by))
 
     def filed(self, sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
         """Columns of what is filed about records."""
-        statement, values = filing_sql.filed(sought, names)
-        return tuple(map(tuple, self.all(statement, values)))
+        statement, values = filing_sql.filed(sought, (*names, *_PLACE))
+        found: list[Placed] = [((row[-3], row[-2], row[-1]), tuple(row[:-3])) for row in self.all(statement, values)]
+        scanned = ({**made, "chain": one.chain, "seq": one.seq} for made, one in self._scanned(sought))
+        return tuple(_together(found, ((_values(one, _PLACE), _values(one, names)) for one in scanned), sought))
+
+    def _scanned(self, sought: Sought) -> list[tuple[filing.Columns, Sealed]]:
+        return filing.scan(self.unfiled(), sought)
 
     def copies(self, chain: int, after: int, limit: int) -> tuple[Filed, ...]:
         """What is filed about records."""
@@ -43,3 +64,16 @@ class SqlSearch(SqlApprovals):
             tags.setdefault(int(seq), set()).add(str(tag))
         filed = ((int(row[1]), dict(zip(COLUMNS, row[2:], strict=True))) for row in found)
         return tuple(Filed(seq=seq, columns=columns, tags=frozenset(tags.get(seq, ()))) for seq, columns in filed)
+
+
+def _values(one: filing.Columns, names: tuple[str, ...]) -> Any:
+    return tuple(one[name] for name in names)
+
+
+def _together(found: list[Placed], scanned: Iterable[Placed], sought: Sought) -> list[Any]:
+    """What was found in both ways, in order, at most as many as asked for."""
+    behind = list(scanned)
+    if behind:
+        found = sorted([*found, *behind], key=lambda pair: pair[0], reverse=sought.newest)
+    most = len(found) if sought.limit is None else max(sought.limit, 0)
+    return [one for _, one in found[:most]]

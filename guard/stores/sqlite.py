@@ -21,6 +21,7 @@ from guard.stores.file import Connection
 from guard.stores.ledger import LedgerStore
 from guard.stores.locks import Lock, registered
 from guard.stores.payload_keys import Keyring
+from guard.stores.refiling import WHOLE, portion
 from guard.stores.sqlite_take import FileTables, prepare
 from guard.stores.stamp import Stamps
 from guard.stores.tables import T, Tables
@@ -74,6 +75,11 @@ class SqliteBackend:
             self.note.write(heads[0])
             self._head = heads[0]
         return answer
+
+    def catch_up(self) -> None:
+        """File every record that is there."""
+        while self.database.transact(partial(portion, most=WHOLE), writes=True):
+            pass
 
     def wait(self, seconds: float) -> None:
         """A file wakes nobody: whoever waits looks again."""

@@ -11,7 +11,6 @@ import sqlite3
 from typing import Final
 
 from guard.core.ports import Won
-from guard.stores import filing_sql
 from guard.stores.sql_tables import SqlTables
 from guard.stores.tables import Plain
 
@@ -63,11 +62,9 @@ TAKE: Final = f"INSERT INTO taking ({', '.join(_COLUMNS)}) VALUES ({', '.join('?
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Make view and triggers on a connection that will write."""
+    """Make view and trigger on a connection that will write."""
     connection.execute(VIEW)
     connection.execute(TRIGGER)
-    for statement in (*filing_sql.FILE, filing_sql.TAG):
-        connection.execute(statement)
 
 
 class FileTables(SqlTables):

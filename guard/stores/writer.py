@@ -24,6 +24,8 @@ from guard.stores.job import Job
 from guard.stores.pen import Pen
 
 T = TypeVar("T")
+MOMENT = 0.2
+"""Seconds without a work after which records are filed."""
 _WITHIN = "the store was called from within its own transaction"
 _GONE = "the process was forked while its writer was asked"
 
@@ -96,12 +98,22 @@ class Writer:
                 raise StoreError("no thread can be started") from None
             ready.wait()
 
-    def serve(self) -> bool:
-        """Do everything that is queued, in the writer's thread; False when it is to leave."""
-        while self._queue and self._leaving != "now":
-            run_batch(self._pen, self._queue)
-            self._pen.checkpoint()
-        return not self._leaving
+    def serve(self, *, idle: bool) -> float | None:
+        """Do everything that is queued, in the writer's thread; for how long to sleep then (-1: until woken), None when it is to leave.
+
+        `idle`: nothing came for a moment, so that what may wait for days is done, a portion at a time.
+        """
+        more = idle
+        while (self._queue or (more and not self._leaving)) and self._leaving != "now":
+            if self._queue:
+                run_batch(self._pen, self._queue)
+                self._pen.checkpoint()
+                more = self._pen.pressing()
+            if more:
+                more = self._pen.chore() and idle
+        if self._leaving:
+            return None
+        return MOMENT if self._pen.due else -1
 
     def _leave(self, how: str) -> None:
         """Make the thread end, and wait for it."""
@@ -141,7 +153,10 @@ class Writer:
         self._closed = True
         with self._starting:
             self._leave("done")
-            self._pen.drop()
+            try:
+                self._pen.tidy()
+            finally:
+                self._pen.drop()
         for job in self._queue:
             if job.begin():
                 job.end(closed())
@@ -162,10 +177,13 @@ def _serve(ref: weakref.ref[Writer], wake: LockType, post: dict[int, threading.T
     mine = threading.current_thread()
     first = post.setdefault(0, mine)
     ready.set()
+    pause = -1.0
     while first is mine:
-        wake.acquire()
+        woken = wake.acquire(timeout=pause)
         writer = ref()
-        if writer is None or not writer.serve():
+        rest = None if writer is None else writer.serve(idle=not woken)
+        if rest is None:
             post.clear()
             return
+        pause = rest
         del writer

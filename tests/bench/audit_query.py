@@ -1,4 +1,4 @@
-"""Benchmark of searching the audit: how long questions take over a log of a million records, and what filing costs a record as it is written.
+"""Benchmark of searching the audit: how long questions take over a log of a million records, and what filing costs a record afterwards.
 
     python tests/bench/audit_query.py                                # builds the log, asks, measures filing; needs about 2 GB in GUARD_BENCH_SCRATCH
     python tests/bench/audit_query.py --records 100000
@@ -7,7 +7,7 @@
 
 The log is a month of tests/audit_month_kit.py, sealed by the store itself. Each question is asked five times on an open log, as the command
 line opens it; the figure is the median, and the worst is beside it. Rare and common values are both asked for: what a person, a tool, a reason, a conversation finds may be ten records or half of
-all. Filing is measured in one run against the same inserts without it. No test asserts a time.
+all. Filing is measured in portions as while decisions come, and as at close. No test asserts a time.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import sqlite3
 import statistics
 import sys
 import tempfile
@@ -35,17 +36,13 @@ from guard.auditing.log import size  # noqa: E402 - behind the path to it
 from guard.auditing.month import report  # noqa: E402 - behind the path to it
 from guard.auditing.timeline import candidates, life  # noqa: E402 - behind the path to it
 from guard.core.searching import Sought  # noqa: E402 - behind the path to it
-from guard.stores import filing_sql, open_store  # noqa: E402 - behind the path to it
-from guard.stores.chain import GENESIS  # noqa: E402 - behind the path to it
-from guard.stores.chain import write as sealed  # noqa: E402 - behind the path to it
+from guard.stores import open_store, refiling  # noqa: E402 - behind the path to it
 from guard.stores.log import FileLog  # noqa: E402 - behind the path to it
 from guard.stores.migrations import migrate  # noqa: E402 - behind the path to it
-from guard.stores.stamp import Stamps  # noqa: E402 - behind the path to it
 
 MONTH = "2026-11"
 PAGE = 200
 DAY = 86400
-BATCH = 500
 
 
 def questions(log: Any) -> dict[str, Callable[[], object]]:
@@ -116,39 +113,28 @@ def build(url: str, records: int) -> None:
 
 
 def filing_cost(records: int) -> None:
-    """CPU of inserting sealed records with and without filing, one run, in turns."""
-    stamps, prev, rows = Stamps(), GENESIS, []
-    for seq, (at, event) in enumerate(itertools.islice(month(MONTH, conversations=records // 8 + 10), records), 1):
-        own, body = sealed(event, 0, seq, prev, stamps.stamp(at))
-        rows.append((0, seq, prev, own, body))
-        prev = own
-    took = {True: [], False: []}
-    for _ in range(3):
-        for filed in (True, False):
-            took[filed].append(_inserted(rows, filed=filed))
-    with_it, without = (statistics.median(took[filed]) * 1e6 / records for filed in (True, False))
-    print(
-        f"insert of a sealed record: {without:.1f} us without filing, {with_it:.1f} us with it ({with_it - without:.1f} us more)"
-    )
-
-
-def _inserted(rows: list[tuple[Any, ...]], *, filed: bool) -> float:
+    """CPU of filing records, one run, in portions of both sizes."""
+    took: dict[int, list[float]] = {refiling.PORTION: [], refiling.WHOLE: []}
     with tempfile.TemporaryDirectory(dir=os.environ.get("GUARD_BENCH_SCRATCH")) as folder:
         path = Path(folder) / "guard.db"
-        open_store(f"sqlite:///{path}").close()
-        import sqlite3
+        build(f"sqlite:///{path}", records)
+        for _ in range(3):
+            for size, each in took.items():
+                each.append(_filed(path, size))
+    for size, each in took.items():
+        print(f"filing, {size} records a transaction: {statistics.median(each) * 1e6 / records:.1f} us of CPU a record")
 
-        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-            connection.execute("PRAGMA synchronous = OFF")  # CPU, not the disk
-            for statement in (*filing_sql.FILE, filing_sql.TAG) if filed else ():
-                connection.execute(statement)
-            start = time.process_time()
-            for first in range(0, len(rows), BATCH):
-                connection.execute("BEGIN IMMEDIATE")
-                for row in rows[first : first + BATCH]:
-                    connection.execute("INSERT INTO audit (chain, seq, prev, hash, body) VALUES (?, ?, ?, ?, ?)", row)
-                connection.execute("COMMIT")
-            return time.process_time() - start
+
+def _filed(path: Path, size: int) -> float:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("DELETE FROM filed")
+        connection.execute("DELETE FROM tags")
+        start, left = time.process_time(), 1
+        while left:
+            connection.execute("BEGIN IMMEDIATE")
+            left = refiling.portion(connection, size)
+            connection.execute("COMMIT")
+        return time.process_time() - start
 
 
 @contextmanager
