@@ -77,21 +77,26 @@ def read(store: Store) -> Log:
     return {chain: list(records) for chain in range(store.chains) if (records := store.audit(chain=chain))}
 
 
+FILED = ("filed", "tags")
+
+
 def put(made: Scene, log: Log) -> None:
-    """Write a log over the stored one, with everything in the database that speaks of its end."""
+    """Write a log over the stored one, with everything in the database that speaks of its end; what was filed about it is made again by whoever writes next."""
     rows = [(one.chain, one.seq, one.prev, one.hash, one.body) for records in log.values() for one in records]
     if made.url.startswith("sqlite"):
         with closing(sqlite3.connect(made.url.removeprefix("sqlite:///"))) as file:
             for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
                 file.execute(f"DROP TRIGGER {name}")
-            file.execute("DELETE FROM audit")
+            for table in ("audit", *FILED):
+                file.execute(f"DELETE FROM {table}")
             file.executemany("INSERT INTO audit (chain, seq, prev, hash, body) VALUES (?, ?, ?, ?, ?)", rows)
             file.commit()
         return
     with psycopg.connect(made.url) as database, database.cursor() as cursor:
         cursor.execute("ALTER TABLE audit DISABLE TRIGGER USER")
         cursor.execute("DROP INDEX IF EXISTS audit_prev")
-        cursor.execute("DELETE FROM audit")
+        for table in ("audit", *FILED):
+            cursor.execute(f"DELETE FROM {table}")
         cursor.executemany("INSERT INTO audit (chain, seq, prev, hash, body) VALUES (%s, %s, %s, %s, %s)", rows)
         cursor.execute("UPDATE heads SET seq = 0, hash = %s", (ZEROS,))
         ends = [(records[-1].seq, records[-1].hash, chain) for chain, records in log.items() if records]

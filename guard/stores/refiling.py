@@ -63,7 +63,7 @@ class Chore:
     """What the writer does when no decision waits, on its one connection: it knows when to look, and what failed."""
 
     def __init__(self) -> None:
-        self._seen = 0  # rows that the connection had changed when nothing lay unfiled
+        self._seen = -1  # rows that the connection had changed when nothing lay unfiled; at first nobody knows
         self._rest_until = 0  # so many, where filing failed
 
     def due(self, connection: sqlite3.Connection) -> bool:

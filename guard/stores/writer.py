@@ -154,7 +154,8 @@ class Writer:
         with self._starting:
             self._leave("done")
             try:
-                self._pen.tidy()
+                if self._pen.wrote:
+                    self._pen.tidy()
             finally:
                 self._pen.drop()
         for job in self._queue:
