@@ -77,7 +77,7 @@ def read(store: Store) -> Log:
     return {chain: list(records) for chain in range(store.chains) if (records := store.audit(chain=chain))}
 
 
-FILED = ("filed", "tags")
+CLEARED = ("DELETE FROM audit", "DELETE FROM filed", "DELETE FROM tags")
 
 
 def put(made: Scene, log: Log) -> None:
@@ -87,16 +87,16 @@ def put(made: Scene, log: Log) -> None:
         with closing(sqlite3.connect(made.url.removeprefix("sqlite:///"))) as file:
             for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
                 file.execute(f"DROP TRIGGER {name}")
-            for table in ("audit", *FILED):
-                file.execute(f"DELETE FROM {table}")
+            for statement in CLEARED:
+                file.execute(statement)
             file.executemany("INSERT INTO audit (chain, seq, prev, hash, body) VALUES (?, ?, ?, ?, ?)", rows)
             file.commit()
         return
     with psycopg.connect(made.url) as database, database.cursor() as cursor:
         cursor.execute("ALTER TABLE audit DISABLE TRIGGER USER")
         cursor.execute("DROP INDEX IF EXISTS audit_prev")
-        for table in ("audit", *FILED):
-            cursor.execute(f"DELETE FROM {table}")
+        for statement in CLEARED:
+            cursor.execute(statement)
         cursor.executemany("INSERT INTO audit (chain, seq, prev, hash, body) VALUES (%s, %s, %s, %s, %s)", rows)
         cursor.execute("UPDATE heads SET seq = 0, hash = %s", (ZEROS,))
         ends = [(records[-1].seq, records[-1].hash, chain) for chain, records in log.items() if records]
