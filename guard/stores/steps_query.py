@@ -1,7 +1,8 @@
 """The step of the schema that makes audit records findable: the copies, the keyed hashes, and views for other programs.
 
 `filed` holds one row for each audit record and `tags` one for each keyed hash of a personal value in it. Neither holds anything that the record does
-not, so both may be made again. In a file that is done behind the decisions, see `refiling`: the views show what is filed. Each index costs every record: there is one for what people ask for, and most are of few records. The views keep their columns: other programs read them. `/*C*/` and WITHOUT ROWID are for one database each, see `postgres_schema`. Comes before
+not, so both may be made again. In a file that is done behind the decisions, see `refiling`: the views show what is filed. Each index costs every record: there is
+one for what people ask for, and most are of few records. The views keep their columns: other programs read them. `/*C*/` and WITHOUT ROWID are for one database each, see `postgres_schema`. Comes before
 `schema`.
 """
 
