@@ -15,6 +15,7 @@ import pytest
 from cli_kit import guard
 from stores_kit import REF, Clock, ask, claim, event, key, outcome, row, url_of, vote
 
+from guard import Guard, Session, ToolCall
 from guard.core.acting import Vaulted
 from guard.core.ports import LoadHandles, Store, Won
 from guard.errors import StoreError
@@ -223,3 +224,32 @@ def test_the_commands_take_the_file_and_make_it(tmp_path: Path) -> None:
     done = guard(*words, "--payload-key-file", "p.key", cwd=tmp_path)
     assert (done.code, json.loads(done.out)) == (0, {"unknown": 0})
     assert guard(*words, cwd=tmp_path, GUARD_PAYLOAD_KEY_FILE="p.key").code == 0
+
+
+def test_a_grant_is_read_under_the_key(tmp_path: Path) -> None:
+    """Given, used, listed and revoked as in a store without one; its reason and constraint are not in the file."""
+    policy = tmp_path / "policies"
+    policy.mkdir()
+    (policy / "tools.yaml").write_text(
+        "tools: {pay: {kind: action, allow: [staff], repeat: allow,"
+        " approve: {by: [boss], grants: [{amount: x, at_most: 500, sum: 900, same: [to], until: 7d}]}}}\nlimits: {run: {calls: 99}}\n"
+    )
+    url = f"sqlite:///{tmp_path / 'guard.db'}"
+    (tmp_path / "k").write_text("ab" * 32)
+    boss = Session(principal="B1", roles=("boss",))
+    with Guard.load(policy, tools={"pay": lambda x, to: "paid"}, store=url, payload_key=str(tmp_path / "k")) as guard:
+        chat = Session(principal="u1", roles=("staff",))
+
+        def pay(n: int, x: int) -> str:
+            arguments = json.dumps({"x": x, "to": "kim-the-payee"})
+            return guard.call(ToolCall(f"c{n}", "pay", arguments), chat, conversation=f"m{n}").status
+
+        assert pay(1, 5) == "held"
+        [asked] = guard.approvals.list()
+        guard.approvals.approve(asked.id, approver=boss)
+        grant = guard.grants.give(asked.id, by=boss, scope="amount", sum=100, reason="the lease of kim-the-payee")
+        assert [pay(2, 60), pay(3, 60)] == ["done", "held"]
+        assert [one.id for one in guard.grants.list()] == [grant.id]
+        guard.grants.revoke(grant.id, by=boss, reason="over")
+        assert pay(4, 1) == "held"
+    assert b"kim-the-payee" not in b"".join(file.read_bytes() for file in tmp_path.glob("guard.db*"))

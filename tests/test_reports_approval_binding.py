@@ -133,7 +133,9 @@ def test_a_second_approval_for_the_same_call_br_065d(tmp_path: Path, wire: str, 
     turn = desk.propose(("c1", "transfer", {"amount": 100}))
     true = desk.pending()[0]
     forged = replace(true, id="ap_forged", fingerprint="0" * 64, arguments={"amount": 999})
-    desk.guard.store.ask(AskApproval(proposal=forged, event={"kind": "approval.requested", "tenant": "default"}, run=1))
+    asked = next(one for one in desk.audit() if one["kind"] == "approval.requested")
+    written = {name: value for name, value in asked.items() if name not in ("v", "id", "ts", "chain", "seq")}
+    desk.guard.store.ask(AskApproval(proposal=forged, event={**written, "approval": "ap_forged"}, run=1))
     for name in (true.id, forged.id):
         desk.guard.approvals.approve(name, approver=BOSS)
     assert "approval_invalid" in desk.settle()

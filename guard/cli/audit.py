@@ -26,12 +26,12 @@ EXAMPLES = """examples:
   guard audit --refused --since 7d                 what was refused in the last week, and why
   guard audit --tool createExpenseSupplement       what happened to one tool
   guard audit --person ann@example.com             what concerns one person; the address itself is in no record
-  guard audit --approved-by E20417 --since 2026-11 what one person approved since November
+  guard audit --approved-by E20417 --since 2026-11   what one person approved since November
   guard audit --reason not_grounded --csv > x.csv  for a spreadsheet; nothing in it is computed
   guard audit --json > audit.jsonl                 every record as a line of JSON; what is said besides goes to stderr
   guard audit --held --follow                      the newest ones, and each one as it comes, until Ctrl-C
   guard audit --verify                             the check alone; guard audit verify --help says what it proves
-  guard audit erase --help                         raw values of a conversation, a call or a person go; records stay
+  guard audit sweep                                raw values that are older than they are kept go; records stay
 
 The records are opened for reading only, also beside programs that write. A small log is checked on the way, whatever is shown; the check
 cannot notice that the newest records were cut off. Exit codes: 0 good, 1 the chain does not hold, 2 misuse."""

@@ -21,7 +21,7 @@ EXAMPLES = """examples:
   guard grants list                                       live grants that you gave, may revoke or are covered by
   guard grants list --all                                 spent, expired and revoked ones as well
   guard grants show gr_2b1e0c94b7d35a6881e0               in words: whose calls, which arguments, how often, how much, until when
-  guard grants revoke gr_2b1e0c --reason "left the team"  six characters do, where no other id begins with them
+  guard grants revoke gr_2b1e0c --reason "left the team"   six characters do, where no other id begins with them
   guard approvals approve ap_1f2e0c --grant same_call     gives one together with a yes; it says what it allows and asks
 
 A grant only answers the question that a person would be asked; what the policy refuses stays refused. It is dead as soon as the policy no longer

@@ -31,7 +31,7 @@ EXAMPLES = """examples:
   guard sinks run                             send until it is stopped; `guard serve --sinks sinks.yaml` does the same beside the server
   guard sinks run --once                      send what there is, then stop: exit code 1 where something is left
   guard sinks retry siem                      send again what was set aside for siem
-  guard sinks status --json | jq .            for a monitor: state is ok, behind, failing or never
+  guard sinks status --json                   for a monitor: state is ok, behind, failing or never
 
 Sending is at least once and in the order of each chain. No decision waits for it."""
 _HEADS = ("sink", "state", "waiting", "sent", "set aside", "dropped", "last sent", "last failure")

@@ -31,6 +31,7 @@ from guard.core.tags import of_arguments as of_call
 from guard.core.values import Json, JsonObject, canonical, encode, quote
 
 _AGENT, POLICY, SERVICE = '{"type":"agent"}', '{"type":"policy"}', '{"type":"service"}'
+_FIELDS = 100  # names of an object that does not fit its schema
 LONGEST = 200  # characters of a call id, tool name or argument name that a record keeps
 
 
@@ -185,11 +186,20 @@ def _final(last: object, redactor: Redactor, tenant: str, salt: str) -> str:
 
 
 def _read(call: ParsedCall | BoundCall, redactor: Redactor, salt: str) -> str:
-    """The arguments of a call that was refused before they were final: as far as they were read, or bound."""
+    """What was sent in a call that was refused before its arguments fitted: names and numbers; of texts their sizes."""
     text = canonical(call.arguments)
     spoof = f',"spoof":{names_of(call.spoofed)}' if isinstance(call, BoundCall) and call.spoofed else ""
-    shown = shown_text(unsecret(call.arguments, call.tool), redactor, set())
+    shown = shown_text(_shape(call.arguments), redactor, set())
     return f',"args":{{"size":{len(text)},"digest":"{mark(text, redactor, salt)}","shown":{shown}}}{spoof}'
+
+
+def _shape(value: Json, depth: int = 3) -> Json:
+    """What was sent without any text: a password may stand in any field of a call that does not fit its schema."""
+    if isinstance(value, dict) and depth:
+        return {key[:LONGEST]: _shape(one, depth - 1) for key, one in list(value.items())[:_FIELDS]}
+    if isinstance(value, str | list | dict):
+        return f"[{'text' if isinstance(value, str) else 'list' if isinstance(value, list) else 'object'} of {len(value)}]"
+    return value
 
 
 def unsecret(arguments: JsonObject, tool: Tool) -> JsonObject:

@@ -17,7 +17,7 @@ from guard.core.approval import Assurance
 from guard.core.offers import Offer, Scope
 from guard.core.paths import Path, parse_path
 from guard.core.rules import ApprovalRule
-from guard.core.values import Json, JsonObject, canonical, digest, equal, is_number
+from guard.core.values import Json, JsonObject, canonical, digest, equal, is_number, summable
 
 GrantStatus: TypeAlias = Literal["proposed", "live", "spent", "expired", "revoked"]
 ZERO = Decimal(0)
@@ -203,7 +203,7 @@ def fits(grant: Grant, arguments: JsonObject, fingerprint: str) -> bool:
 def _fits_amount(constraint: JsonObject, arguments: JsonObject) -> bool:
     most, found = amount(constraint["at_most"]), single(_path(constraint["field"]), arguments)
     asked = amount(found[0]) if found else None
-    if most is None or asked is None or not 0 <= asked <= most:
+    if most is None or asked is None or not summable(asked) or not 0 <= asked <= most:
         return False
     held = [(single(_path(name), arguments), value) for name, value in constraint["where"].items()]
     return all(bool(one) and equal(one[0], value) for one, value in held)

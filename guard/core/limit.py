@@ -19,7 +19,7 @@ from guard.core.ports import Charge, Ledger, Opened
 from guard.core.reasons import Reason
 from guard.core.rules import Limits, Source, SumLimit, WindowLimit
 from guard.core.sources import echoes, records
-from guard.core.values import canonical, digest, is_number
+from guard.core.values import canonical, digest, is_number, summable
 
 _ONE = Decimal(1)
 _MILLION = Decimal(1_000_000)
@@ -204,6 +204,8 @@ def _amount(argument: Path, valid: ValidCall, name: str) -> Decimal | Refusal:
     total = Decimal(0)
     for amount in amounts:
         total = _EXACT.add(total, Decimal(str(amount)))  # rounding raises, and what raises refuses
+    if not summable(total):
+        return Refusal(reason=Reason.LIMIT_UNKNOWN, detail=f"{argument} has more digits than can be counted.", rules=(name,))
     return total
 
 

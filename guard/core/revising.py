@@ -95,6 +95,9 @@ def _next(old: Approval, asked: Approval, editor: str, later: tuple[str, ...]) -
         edited_by=editor,
         authors=tuple(dict.fromkeys((*old.authors, editor))),
         expires_at=min(old.expires_at, asked.expires_at),
+        by=tuple(dict.fromkeys((*asked.by, *old.escalate_to))) if old.escalated_at is not None else asked.by,
+        escalate_at=old.escalate_at if asked.escalate_at is not None else None,
+        escalated_at=old.escalated_at,
         why=(*asked.why, *later),
     )
 

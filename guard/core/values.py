@@ -166,6 +166,15 @@ def is_number(value: Json) -> bool:
     return isinstance(value, _NUMBERS) and not isinstance(value, bool)
 
 
+_COUNTED = 90
+
+
+def summable(value: Decimal) -> bool:
+    """Whether a store can add it to other such numbers exactly: a finite number with at most 90 digits on either side of the point."""
+    _, digits, exponent = value.as_tuple()
+    return isinstance(exponent, int) and exponent >= -_COUNTED and len(digits) + exponent <= _COUNTED
+
+
 def equal(left: Json, right: Json) -> bool:
     """JSON equality: numbers by value (60 == 60.00), never a bool with a number, lists in order, objects by key."""
     if isinstance(left, bool) or isinstance(right, bool):

@@ -31,7 +31,7 @@ def _text(name: str) -> str:
 
 _TS: Final = _json(("ts",))
 _MADE: Final = {
-    "at": f"COALESCE(strftime('%s', {_TS}) * 1000000 + substr({_TS}, 21, 6), 0)",
+    "at": f"COALESCE(strftime('%s', substr({_TS}, 1, 19)) * 1000000 + substr({_TS}, 21, 6), 0)",
     "ts": _TS,
     **{name: _text(name) for name in PATHS},
     "turn": _json(("turn",)),

@@ -14,6 +14,7 @@ from guard.core.grants import Giver, Grant
 from guard.core.offers import SCOPES
 from guard.errors import StoreError
 from guard.stores import rows
+from guard.stores.locks import Lock
 from guard.stores.rows import name_of
 from guard.stores.sql_budgets import SqlBudgets
 from guard.stores.tables import Home, Place
@@ -46,18 +47,18 @@ class SqlGrants(SqlBudgets):
     def granted(self, grant_id: str) -> Grant | None:
         """One grant."""
         row = self.one(GRANT, grant_id)
-        return None if row is None else grant_row(row)
+        return None if row is None else grant_row(row, self.lock)
 
     def granted_to(self, tenant: str, principal: str, tool: str) -> tuple[Grant, ...]:
         """Live grants of a person for a tool."""
-        return _read(self.all(GRANTED_TO, (tenant, principal, tool, self.now)))
+        return _read(self.all(GRANTED_TO, (tenant, principal, tool, self.now)), self.lock)
 
     def grants(self, *, tenant: str | None, principal: str | None, approval: str | None) -> tuple[Grant, ...]:
         """Grants that meet every field."""
         given = {"tenant": tenant, "principal": principal, "approval": approval}
         wanted = {name: value for name, value in given.items() if value is not None}
         where = " AND ".join(f"g.{name} = ?" for name in wanted)
-        return _read(self.all(_GRANT + (f" WHERE {where}" if where else "") + _IN_ORDER, tuple(wanted.values())))
+        return _read(self.all(_GRANT + (f" WHERE {where}" if where else "") + _IN_ORDER, tuple(wanted.values())), self.lock)
 
     def keep_grant(self, grant: Grant) -> None:
         """Add or replace a grant. The part that holds its constraint is written first, and again only with what a person said of it."""
@@ -77,14 +78,15 @@ class SqlGrants(SqlBudgets):
         self.run(PUT_UNDER, name_of(home), *place, grant_id, str(amount), self.now)
 
 
-def _read(found: list[Any]) -> tuple[Grant, ...]:
-    return tuple(one for one in map(grant_row, found) if one is not None)
+def _read(found: list[Any], lock: Lock) -> tuple[Grant, ...]:
+    return tuple(one for row in found if (one := grant_row(row, lock)) is not None)
 
 
-def grant_row(columns: rows.Columns) -> Grant | None:
+def grant_row(columns: rows.Columns, lock: Lock) -> Grant | None:
     """A grant from the columns of `GRANT`; None for one that cannot be read."""
     try:
-        return _grant(columns)
+        name, detail, body = columns
+        return _grant((name, detail, lock.open(f"grant:{name}", body)))
     except StoreError:
         LOG.warning("the stored grant %s cannot be read: it lets nothing run", ascii(columns[0]))
         return None
