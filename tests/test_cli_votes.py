@@ -80,6 +80,25 @@ def test_edit_shows_the_difference(run: Run, asked: Guard) -> None:
     assert (stale.code, new in stale.err) == (1, True)
 
 
+@pytest.mark.parametrize("edited", [False, True], ids=["as-asked", "edited"])
+def test_the_terminal_shows_the_mask_of_the_document(edited: bool, run: Run, asked: Guard) -> None:
+    """One secret has one mask: in the document, in JSON, in the view, in the list, at the vote; another argument's edit leaves it as it was."""
+    if edited:
+        assert "/to" not in run("approvals", "edit", name(asked), "--set", "amount=7.25", "--reason", "r").out
+    view = asked.approvals.view(name(asked), OTHER)
+    mask = view.document["arguments"][0]["value"]
+    assert mask.startswith(f"[secret: {len('bob') + 1} characters, ")
+    shown = run("approvals", "show", name(asked))
+    lines = "".join(f"{one['path']}  {one['before']}  ->  {one['after']}" for one in view.document["difference"])
+    assert f'to      "{mask}"' in shown.out
+    assert shown.out.count("  ->  ") == len(view.document["difference"]) == edited
+    assert lines in shown.out
+    assert run("approvals", "show", name(asked), "--json").json["arguments"]["to"] == mask
+    assert run("approvals", "list", "--json").json[0]["arguments"]["to"] == mask
+    ran = run("approvals", "reject", name(asked), "--reason", "no")
+    assert (f'to      "{mask}"' in ran.out, "/to" in ran.out) == (True, False)
+
+
 @pytest.mark.parametrize(
     ("set_", "code", "told"),
     [

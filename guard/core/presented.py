@@ -6,7 +6,7 @@ calls secret stands as a mask. What changes while people vote (status, votes, wh
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, fields
 
 from guard.core.approval import Approval
 from guard.core.pointers import at, pointer, put, within
@@ -58,16 +58,22 @@ def presented(approval: Approval, previous: Approval | None = None) -> str:
     return digest(f"guard-presented-v{VERSION}", canonical(document(approval, previous)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Masked(Approval):
+    """An approval in which masks stand. A type of its own: what was masked is never masked once more."""
+
+
 def masked(approval: Approval) -> Approval:
-    """The approval as it may be shown: what is secret stands as a mask with its length and digest."""
-    if not approval.secret:
+    """The approval as it may be shown: what is secret stands as a mask with its length and digest. Of a masked approval: itself."""
+    if not approval.secret or isinstance(approval, Masked):
         return approval
     arguments = approval.arguments
     for place in approval.secret:
         there, value = at(arguments, place)
         if there:
             arguments = put(arguments, place, mask(value))
-    return replace(approval, arguments=arguments)
+    kept = {one.name: getattr(approval, one.name) for one in fields(approval)}
+    return Masked(**{**kept, "arguments": arguments})
 
 
 def mask(value: Json) -> str:
