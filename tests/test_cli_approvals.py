@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cli_kit import BOSS, CLERK, USER, Run, asking, at_terminal, folder, guard, in_process, look, pay, program, waiting
+from cli_kit import BOSS, CLERK, USER, Run, asking, at_terminal, folder, guard, in_process, look, pay, program, unwarned, waiting
 
 from guard import Guard, ToolCall
 
@@ -24,6 +24,8 @@ def asked(tmp_path: Path) -> Iterator[Guard]:
         yield made
 
 
+VOTE = {"approve": ("approve", "--yes"), "reject": ("reject",)}
+"""How each is said without a terminal."""
 PROGRAM = """
 import sys
 from guard import Guard, Session, ToolCall
@@ -48,7 +50,7 @@ def test_a_vote_in_one_process_counts_in_another(verb: str, end: str, tmp_path: 
     folder(tmp_path / "policies")
     assert program(PROGRAM, cwd=tmp_path).out == "held held_for_approval\n"
     listed = guard("approvals", "list", "--json", cwd=tmp_path).json
-    ran = guard("approvals", verb, listed[0]["id"], "--reason", "because", cwd=tmp_path)
+    ran = guard("approvals", *VOTE[verb], listed[0]["id"], "--reason", "because", cwd=tmp_path)
     assert ran.code == 0
     assert 'to      "bob"   <- written by the model' in ran.out
     assert ran.out.splitlines()[-1].startswith(f"{verb.rstrip('e')}ed by E2")
@@ -115,7 +117,7 @@ def test_a_stranger_learns_nothing(verb: str, person: str, run: Run, asked: Guar
     """Whoever may not decide gets the same answer as for an approval that does not exist."""
     folder(tmp_path / "policies", person)
     name = waiting(asked)
-    there, nowhere = run("approvals", verb, name), run("approvals", verb, "ap_0")
+    there, nowhere = run("approvals", *VOTE.get(verb, (verb,)), name), run("approvals", *VOTE.get(verb, (verb,)), "ap_0")
     assert (there.code, there.out) == (nowhere.code, nowhere.out) == (1, "")
     assert there.err.replace(name, "ap_0") == nowhere.err
     assert "ap_" not in run("approvals", "list").out
@@ -127,7 +129,7 @@ def test_the_requester_sees_the_call_and_cannot_approve_it(run: Run, asked: Guar
     folder(tmp_path / "policies", "principal: E1, tenant: acme, roles: [clerk, boss]")
     name = waiting(asked)
     assert run("approvals", "show", name).code == 0
-    ran = run("approvals", "approve", name)
+    ran = run("approvals", "approve", name, "--yes")
     assert (ran.code, asked.approvals.show(name).status) == (1, "pending")
     assert "another person must" in ran.err
 
@@ -137,7 +139,7 @@ def test_a_second_vote_does_not_count(verb: str, run: Run, asked: Guard) -> None
     """What is decided stays decided: exit code 1, and by whom it was."""
     name = waiting(asked)
     assert run("approvals", "reject", name).code == 0
-    ran = run("approvals", verb, name)
+    ran = run("approvals", *VOTE[verb], name)
     assert ran.code == 1
     assert "already" in ran.err
     assert asked.approvals.show(name).status == "rejected"
@@ -146,7 +148,7 @@ def test_a_second_vote_does_not_count(verb: str, run: Run, asked: Guard) -> None
 def test_a_user_that_the_policy_does_not_know_decides_nothing(run: Run, asked: Guard, tmp_path: Path) -> None:
     """The lines that would map the operating-system user are told, with exit code 1."""
     folder(tmp_path / "policies", BOSS, "somebody-else")
-    ran = run("approvals", "approve", waiting(asked))
+    ran = run("approvals", "approve", waiting(asked), "--yes")
     assert (ran.code, ran.out) == (1, "")
     assert f"the operating-system user {USER} is nobody in policies/" in ran.err
     assert f"people:\n  {USER}: {{principal: " in ran.err
@@ -190,7 +192,7 @@ def test_the_beginning_of_an_id_is_enough(length: int, run: Run, asked: Guard) -
     """Six characters that no other id begins with name an approval."""
     name = waiting(asked)
     assert run("approvals", "show", name[:length], "--json").json["id"] == name
-    assert run("approvals", "approve", name[:length]).code == 0
+    assert run("approvals", "approve", name[:length], "--yes").code == 0
     assert asked.approvals.show(name).status == "approved"
 
 
@@ -199,7 +201,7 @@ def test_the_beginning_of_an_id_is_enough(length: int, run: Run, asked: Guard) -
 )
 def test_what_names_no_approval_is_not_guessed(short: str, run: Run, asked: Guard) -> None:
     """Too short or not the beginning of anything: the whole id is asked for."""
-    ran = run("approvals", "approve", short)
+    ran = run("approvals", "approve", short, "--yes")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == f"guard: there is no approval {short} that E2 may see; give the whole id\n"
     assert asked.approvals.list()[0].status == "pending"
@@ -259,11 +261,23 @@ def test_a_yes_at_the_terminal_is_asked_for(
         assert ran.json["status"] == "approved"
 
 
+@pytest.mark.parametrize("words", [(), ("--json",), ("--reason", "fine")], ids=["plain", "json", "reason"])
+def test_without_a_terminal_a_yes_needs_its_option(words: tuple[str, ...], asked: Guard, tmp_path: Path) -> None:
+    """Where nobody can be asked nothing is decided: exit code 1, the cure, and no question that nobody reads."""
+    name = waiting(asked)
+    ran = guard("approvals", "approve", name, *words, cwd=tmp_path)
+    assert (ran.code, asked.approvals.show(name).votes) == (1, ())
+    assert unwarned(ran.err).splitlines()[-1] == "guard: nothing was decided (nobody is at a terminal: confirm with --yes)"
+    assert "[y/N]" not in ran.err
+    assert guard("approvals", "approve", name, *words, "--yes", cwd=tmp_path).code == 0
+    assert asked.approvals.show(name).status == "approved"
+
+
 def test_the_environment_does_not_say_who_somebody_is(asked: Guard, tmp_path: Path) -> None:
     """LOGNAME, USER and the like are anybody's to set, so they count for nothing."""
     folder(tmp_path / "policies", BOSS, "somebody-else")
     names = dict.fromkeys(("LOGNAME", "USER", "LNAME", "USERNAME", "SUDO_USER"), "somebody-else")
-    ran = guard("approvals", "approve", waiting(asked), cwd=tmp_path, **names)
+    ran = guard("approvals", "approve", waiting(asked), "--yes", cwd=tmp_path, **names)
     assert ran.code == 1
     assert asked.approvals.list()[0].status == "pending"
 
@@ -274,6 +288,6 @@ def test_an_expired_approval_is_not_approved(run: Run, tmp_path: Path) -> None:
     with closing(Guard.load(folder(tmp_path / "policies"), tools=[pay, look], store=store, clock=lambda: 1_700_000_000.0)) as old:
         old.call(ToolCall("c1", "pay", '{"to": "bob", "amount": 1}'), CLERK, conversation="conv-1")
         name = waiting(old)
-    ran = run("approvals", "approve", name)
+    ran = run("approvals", "approve", name, "--yes")
     assert (ran.code, run("approvals", "list", "--all", "--json").json[0]["status"]) == (1, "expired")
     assert "expired" in ran.err

@@ -143,7 +143,7 @@ def test_votes_are_in_the_audit_with_the_person(run: Run, asked: Guard) -> None:
     """Who approved stands in the table; a vote that did not count is recorded as refused."""
     with pytest.raises(ApprovalError):
         asked.approvals.approve(waiting(asked), approver=CLERK)
-    run("approvals", "approve", waiting(asked))
+    run("approvals", "approve", waiting(asked), "--yes")
     rows = [" ".join(line.split()[2:]) for line in run("audit").out.splitlines()]
     assert "approval.vote pay refused E1" in rows
     assert "approval.resolved pay approved E2 for E1" in rows

@@ -47,7 +47,9 @@ def name(made: Any) -> str:
 
 def test_a_grant_is_given_with_a_yes_and_said_in_words_before(run: Run, asked: Any) -> None:
     """The words stand between the call and the question; afterwards the calls that they describe run, and no others."""
-    ran = run("approvals", "approve", name(asked), "--grant", "amount", "--at-most", "300", "--until", "2d", "--reason", "rent")
+    ran = run(
+        "approvals", "approve", name(asked), "--yes", "--grant", "amount", "--at-most", "300", "--until", "2d", "--reason", "rent"
+    )
     assert ran.code == 0
     assert WORDS in ran.out
     assert '- amount is at most 300 in one call, and 900 in all calls together\n- to is exactly "bob"\n' in ran.out
@@ -91,7 +93,7 @@ def test_at_a_terminal_the_question_names_the_grant(tmp_path: Path, asked: Any) 
 
 def test_what_may_be_given_is_said_with_the_call(run: Run, asked: Any) -> None:
     """Whoever only approves reads what could be given besides; without offers nothing is said of it."""
-    ran = run("approvals", "approve", name(asked))
+    ran = run("approvals", "approve", name(asked), "--yes")
     assert "may be given with a yes: --grant same_call, 3 uses, for 86400s" in ran.out
     assert asked.grants.list(status=None) == ()
 
@@ -114,14 +116,14 @@ def test_what_cannot_be_given_leaves_the_call_undecided(
     run: Run, asked: Any, words: tuple[str, ...], code: int, told: str
 ) -> None:
     """A mistake about the grant is told before the vote: nothing is approved by it."""
-    ran = run("approvals", "approve", name(asked), *words)
+    ran = run("approvals", "approve", name(asked), "--yes", *words)
     assert (ran.code, told in ran.err) == (code, True), ran
     assert asked.approvals.list()[0].status == "pending"
 
 
 def test_a_grant_is_shown_and_taken_back(run: Run, asked: Any) -> None:
     """By its beginning as well; it says how often it was used, and only once that it ends."""
-    run("approvals", "approve", name(asked), "--grant", "same_call", "--json")
+    run("approvals", "approve", name(asked), "--yes", "--grant", "same_call", "--json")
     [grant] = asked.grants.list()
     shown = run("grants", "show", grant.id[:9]).out
     assert re.search(rf"grant +{grant.id}\nstatus +live\nmade from +{grant.approval}\ngiven by +E2 \(boss\), ", shown)
@@ -138,7 +140,7 @@ def test_a_grant_is_shown_and_taken_back(run: Run, asked: Any) -> None:
 
 def test_a_grant_that_today_offers_nobody_is_void(run: Run, asked: Any, tmp_path: Path) -> None:
     """What the policy no longer lets be given is listed as void, and not among the live ones."""
-    run("approvals", "approve", name(asked), "--grant", "same_call")
+    run("approvals", "approve", name(asked), "--yes", "--grant", "same_call")
     folder(tmp_path / "policies", offers="[{scope: same_call, uses: 2, until: 1d}]")
     assert run("grants", "list").out.startswith("no grants")
     assert " void " in run("grants", "list", "--all").out
@@ -146,7 +148,7 @@ def test_a_grant_that_today_offers_nobody_is_void(run: Run, asked: Any, tmp_path
 
 def test_others_see_no_grant(run: Run, asked: Any, tmp_path: Path) -> None:
     """Who has nothing to do with it finds none, whatever they name; the person whom it covers sees it and may take it back."""
-    run("approvals", "approve", name(asked), "--grant", "same_call")
+    run("approvals", "approve", name(asked), "--yes", "--grant", "same_call")
     [grant] = asked.grants.list()
     folder(tmp_path / "policies", person="principal: E9, tenant: acme, roles: [guest]")
     for verb in ("show", "revoke"):
@@ -164,11 +166,11 @@ def test_two_people_give_one_grant(run: Run, asked: Any, tmp_path: Path) -> None
     asked.reload()
     assert calling(asked, 11, 9) == "held"
     second = next(one.id for one in asked.approvals.list() if one.need == 2)
-    ran = run("approvals", "approve", second, "--grant", "amount")
+    ran = run("approvals", "approve", second, "--yes", "--grant", "amount")
     assert ", once 2 people have given this:" in ran.out
     assert "is proposed: 1 of 2 people gave it; the next one says --grant amount" in ran.out
     text = (tmp_path / "policies" / "tools.yaml").read_text()
     (tmp_path / "policies" / "tools.yaml").write_text(text.replace("principal: E2", "principal: E3"))
-    ran = run("approvals", "approve", second, "--grant", "amount")
+    ran = run("approvals", "approve", second, "--yes", "--grant", "amount")
     assert ran.out.splitlines()[-1].startswith("grant gr_")
     assert asked.grants.list()[0].status(asked.store.now()) == "live"

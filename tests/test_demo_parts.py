@@ -96,7 +96,7 @@ def test_the_example_waits_for_the_supervisor_and_files_once(tmp_path: Path) -> 
         assert "filing" not in first.out
         policy = str(travel_policy(tmp_path / "policy"))
         waiting = guard("approvals", "list", "--json", "--policy", policy, cwd=tmp_path).json
-        assert guard("approvals", "approve", waiting[0]["id"], "--policy", policy, cwd=tmp_path).code == 0
+        assert guard("approvals", "approve", waiting[0]["id"], "--yes", "--policy", policy, cwd=tmp_path).code == 0
         later = program(text, cwd=tmp_path, MODEL="later", **web)
     assert later.out.count("filing 60.00 yuan for BX-20261015-0932") == 1
     assert "BC-20261020-0417" in later.out

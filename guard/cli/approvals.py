@@ -25,7 +25,7 @@ EXAMPLES = """examples:
   guard approvals list --all                           decided ones as well
   guard approvals show ap_1f2e0c94b7d35a6881e0         every argument in full, and where it came from
   guard approvals approve ap_1f2e0c94b7d35a6881e0      shows it and asks, at a terminal
-  guard approvals approve ap_1f2e0c --yes              without asking; six characters do, where no other id begins with them
+  guard approvals approve ap_1f2e0c --yes              without asking, or without a terminal; six characters of the id do, where no other begins so
   guard approvals approve ap_1f2e0c --grant amount --at-most 300 --until 2026-12-04   and further calls, as the words say
   guard approvals reject ap_1f2e0c94b7d35a6881e0 --reason "wrong month" --note "third time this week"
   guard approvals edit ap_1f2e0c --set amount=40 --reason "the rest is private"     another person approves the changed call
@@ -70,7 +70,7 @@ def _options(parser: argparse.ArgumentParser, verb: str) -> None:
             "id", metavar="ID", help="the approval's id, as listed; its beginning is enough where no other one has it"
         )
     if verb == "approve":
-        parser.add_argument("--yes", action="store_true", help="do not ask at the terminal")
+        parser.add_argument("--yes", action="store_true", help="do not ask at the terminal; needed where there is none")
         granting.options(parser)
     if verb in ("approve", "reject"):
         parser.add_argument("--reason", metavar="TEXT", help="kept with the decision; after a rejection the model may read it")
@@ -120,8 +120,8 @@ def show(arguments: argparse.Namespace) -> int:
 
 
 def approve(arguments: argparse.Namespace) -> int:
-    """Say yes; at a terminal only after it was asked for. Exit code 1 when the answer is no."""
-    return _vote(arguments, yes=True, ask=sys.stdin.isatty() and not arguments.yes)
+    """Say yes, with --yes or after it was asked for at a terminal. Exit code 1 when the answer is no, or there is nobody to ask."""
+    return _vote(arguments, yes=True, ask=not arguments.yes)
 
 
 def reject(arguments: argparse.Namespace) -> int:
@@ -138,7 +138,8 @@ def _vote(arguments: argparse.Namespace, *, yes: bool, ask: bool) -> int:
             lines = [*approval_lines(shown.approval, previous=shown.previous), *offers]
             print("\n".join(lines), file=sys.stderr if arguments.json else sys.stdout, flush=True)
         if ask and not _confirmed(here, grant):
-            print("guard: nothing was decided", file=sys.stderr)
+            how = "" if sys.stdin.isatty() else " (nobody is at a terminal: confirm with --yes)"
+            print(f"guard: nothing was decided{how}", file=sys.stderr)
             return 1
         more = {"approver": here.me, "reason": arguments.reason, "seen": shown.seen, "via": "cli", "assurance": "os-user"}
         vote = here.approvals.approve if yes else partial(here.approvals.reject, note=arguments.note)
@@ -157,7 +158,9 @@ def _told(after: Approval, who: str, *, yes: bool) -> str:
 
 
 def _confirmed(here: Desk, grant: Grant | None) -> bool:
-    """Whether the person at the terminal says yes; anything else is no."""
+    """Whether the person at the terminal says yes; anything else is no, and so is nobody."""
+    if not sys.stdin.isatty():
+        return False
     print(f"Approve{' and give this grant' if grant else ''} as {here.me.principal}? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
