@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import signal
 import sqlite3
 import subprocess
@@ -21,8 +22,10 @@ from cli_kit import Ran, Run, environment, in_process
 from search_kit import log, record
 from stores_kit import Clock
 
-from guard.auditing import persons
+from guard.auditing import kinds, persons
 from guard.stores import open_store
+
+SOURCE = "\n".join(path.read_text("utf-8") for path in Path(kinds.__file__).parents[1].rglob("*.py") if path.name != "kinds.py")
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +112,51 @@ def test_misuse_is_told_with_its_cure(run: Run, words: tuple[str, ...], told: st
     ran = run("audit", *words)
     assert (ran.code, ran.out) == (2, "")
     assert told in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--reason", "not_groundd"), "--reason not_groundd: there is no such code (did you mean not_grounded?)"),
+        (("--kind", "approval.vot"), "--kind approval.vot: there is no such kind of record (did you mean approval.vote?)"),
+        (("--kind", "aproval.*"), "--kind aproval.*: there is no such kind of record (did you mean approval."),
+        (("--kind", "zzz"), "--kind zzz: there is no such kind of record\n"),
+        (("--reason", "not_groundd", "--follow"), "did you mean not_grounded?"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_misspelt_code_or_kind_is_not_an_empty_answer(run: Run, words: tuple[str, ...], told: str) -> None:
+    """What no version of the guard writes and this store does not hold is misuse, with the word that was probably meant."""
+    ran = run("audit", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert told in ran.err
+
+
+@pytest.mark.parametrize("words", [("--reason", "not_owner"), ("--kind", "grant.*"), ("--tool", "nosuch")], ids=" ".join)
+def test_an_empty_answer_says_so(run: Run, words: tuple[str, ...]) -> None:
+    """People read that nothing matches; a program gets no line, or a head alone, and it is said beside."""
+    ran = run("audit", *words)
+    assert (ran.code, ran.out.splitlines()) == (0, ["no record matches", "16 records, the chain holds"])
+    beside = "no record matches\n16 records, the chain holds\n"
+    plain, rows = run("audit", *words, "--json"), run("audit", *words, "--csv")
+    assert (plain.out, plain.err) == ("", beside)
+    assert (len(rows.out.splitlines()), rows.err) == (1, beside)
+
+
+@pytest.mark.parametrize("kind", sorted(kinds.KINDS))
+def test_every_listed_kind_is_written_somewhere(kind: str) -> None:
+    """The list names nothing that the source does not; what a store holds besides is found as well."""
+    group, _, own = kind.partition(".")
+    assert f'"{kind}' in SOURCE or f'"{own}"' in SOURCE
+    assert kinds.known(kind)
+    assert kinds.known(f"{group}.*")
+
+
+def test_every_kind_of_a_record_in_the_source_is_listed() -> None:
+    """A kind that is written as such cannot be missing from the list."""
+    found = set(re.findall(r'"kind\\?": ?\\?"([a-z]+\.[a-z_]+)"|record\("([a-z]+\.[a-z_]+)"', SOURCE))
+    assert len(found) > 8
+    assert {one for pair in found for one in pair if one} <= set(kinds.KINDS)
 
 
 def test_a_table_ends_with_the_check_and_says_what_it_leaves_out(run: Run, tmp_path: Path) -> None:

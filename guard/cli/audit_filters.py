@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from guard.auditing import moments, persons
-from guard.auditing.log import Log, tenants
+from guard.auditing import kinds, moments, persons
+from guard.auditing.log import Log, found, tenants
 from guard.cli.places import UsageError
+from guard.cli.show import spell
+from guard.core.reasons import Reason
 from guard.core.searching import Sought
+from guard.policy.problems import meant
 
 _SAME = ("conversation", "tool", "reason", "tenant", "approval", "principal")
 
@@ -43,11 +46,12 @@ def given(arguments: argparse.Namespace) -> bool:
 
 
 def sought(arguments: argparse.Namespace, log: Log) -> Sought:
-    """The search that the options mean. Raises UsageError where they contradict each other or name no time."""
+    """The search that the options mean. Raises UsageError where they contradict each other, name no time, or a code or kind that nothing has."""
     if arguments.refused and arguments.held:
         raise UsageError("--refused and --held: no decision is both (write one)")
     if arguments.approved_by and arguments.actor:
         raise UsageError("--approved-by and --actor: write one")
+    _check(arguments, log)
     same = {name: getattr(arguments, name) for name in _SAME}
     return Sought(
         **same,
@@ -62,6 +66,24 @@ def sought(arguments: argparse.Namespace, log: Log) -> Sought:
         spoof=arguments.spoof,
         shadow=arguments.shadow,
     )
+
+
+def _check(arguments: argparse.Namespace, log: Log) -> None:
+    """Refuse a code or a kind that is neither known nor in the store, which may hold those of another version."""
+    reason, kind = arguments.reason, arguments.kind
+    if reason and reason not in frozenset(Reason) and not _there(log, Sought(reason=reason, limit=1)):
+        raise UsageError(f"--reason {spell(reason)}: there is no such code{_cure(reason, map(str, Reason))}")
+    if kind and not kinds.known(kind) and not _there(log, Sought(kinds=(kind,), limit=1)):
+        raise UsageError(f"--kind {spell(kind)}: there is no such kind of record{_cure(kind, kinds.KINDS)}")
+
+
+def _there(log: Log, asked: Sought) -> bool:
+    return next(iter(found(log, asked)), None) is not None
+
+
+def _cure(word: str, known: Iterable[str]) -> str:
+    told = meant(word.removesuffix("*"), known)
+    return f" ({told})" if told else ""
 
 
 def _tenants(arguments: argparse.Namespace, log: Log) -> tuple[str, ...]:

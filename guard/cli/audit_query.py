@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain as joined
 from itertools import islice
 
 from guard.auditing import log as logs
@@ -32,9 +33,11 @@ def show(log: Log, arguments: argparse.Namespace) -> int:
     plain = arguments.json or arguments.csv
     limit = arguments.limit or (None if plain else SHOWN)
     chosen = _chosen(log, asked, limit, filtered=audit_filters.given(arguments), whole=whole)
-    more = _print(chosen, arguments, limit)
+    first = next(found := iter(chosen), None)
+    none = ["no record matches"] if first is None and whole else []
+    more = (plain or not none) and _print(() if first is None else joined([first], found), arguments, limit)
     checked = verify_chains({chain: log.audit(chain=chain) for chain in range(log.chains)}) if whole <= CHECKED else None
-    for line in _last(more and not arguments.limit, whole, checked):
+    for line in (*none, *_last(more and not arguments.limit, whole, checked)):
         print(line, file=sys.stderr if plain or (checked is not None and not checked.ok) else sys.stdout)
     return 0 if checked is None or checked.ok else 1
 
