@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import errno
 import logging
 import os
 import sys
@@ -24,6 +25,7 @@ from guard.runner.overdue import looking
 from guard.web.tokens import Tokens
 
 if TYPE_CHECKING:
+    from guard.web.server import UnboundError
     from guard.web.settings import Settings
 
 TOKENS = "guard-tokens.json"
@@ -72,7 +74,7 @@ def serve(arguments: argparse.Namespace) -> int:
 async def _serve(arguments: argparse.Namespace) -> None:
     from guard.web.app import application  # noqa: PLC0415 - an extra: only here
     from guard.web.remote import Remote  # noqa: PLC0415 - as above
-    from guard.web.server import listen  # noqa: PLC0415 - as above
+    from guard.web.server import UnboundError, listen  # noqa: PLC0415 - as above
     from guard.web.settings_file import read_settings  # noqa: PLC0415 - as above
 
     settings = read_settings(arguments.console, os.environ) if arguments.console else None
@@ -94,8 +96,20 @@ async def _serve(arguments: argparse.Namespace) -> None:
             print("guard: what is sent is readable on the way; put TLS in front of it", file=sys.stderr)
         app = application(guard, remote, Tokens(arguments.tokens), clock=time.time, settings=settings)
         async with looking(guard.store):
-            await listen(app, arguments.host, arguments.port, lambda address: _said(address, settings))
+            try:
+                await listen(app, arguments.host, arguments.port, lambda address: _said(address, settings))
+            except UnboundError as error:
+                raise _unbound(arguments, error) from None
         await remote.close()
+
+
+def _unbound(arguments: argparse.Namespace, error: UnboundError) -> UsageError:
+    """What is told of an address at which nothing can listen."""
+    if error.errno == errno.EADDRINUSE:
+        return UsageError(
+            f"port {arguments.port} of {spell(arguments.host)} is in use: choose another one with --port; 0 takes a free one"
+        )
+    return UsageError(f"cannot listen on --host {spell(arguments.host)} --port {arguments.port}: {spell(str(error))}")
 
 
 def _said(address: str, settings: Settings | None) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+import logging
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import h11
@@ -11,12 +13,16 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+LOG = logging.getLogger("uvicorn.error")
 HEAD_SECONDS = 10.0
 """In which the head of a request must be there; its body has a time of its own."""
 
 
 async def listen(app: ASGIApp, host: str, port: int, said: Callable[[str], None]) -> None:
-    """Serve until stopped; requests under way are answered first, for at most ten seconds. `said` gets the address once it is known."""
+    """Serve until stopped; requests under way are answered first, for at most ten seconds. `said` gets the address once it is known.
+
+    Raises UnboundError where nothing can listen there.
+    """
     await Server(configured(app, host, port), said).serve()
 
 
@@ -37,6 +43,14 @@ def configured(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
     )
 
 
+class UnboundError(Exception):
+    """Nothing can listen at this address; `errno` says why."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(error.strerror or str(error))
+        self.errno = error.errno
+
+
 class Server(uvicorn.Server):
     """Says where it listens once it does."""
 
@@ -46,7 +60,8 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[Any] | None = None) -> None:
         """See uvicorn."""
-        await super().startup(sockets)
+        with _bound():
+            await super().startup(sockets)
         for one in (each for listening in self.servers for each in listening.sockets):
             host, port = one.getsockname()[:2]
             self._said(f"http://{f'[{host}]' if ':' in host else host}:{port}/api/v1")
@@ -57,6 +72,27 @@ class Server(uvicorn.Server):
         if close is not None:
             await close()
         await super().shutdown(sockets)
+
+
+@contextlib.contextmanager
+def _bound() -> Iterator[None]:
+    """Raise UnboundError where uvicorn logs that it cannot listen, and exits."""
+    found: list[OSError] = []
+
+    def kept(record: logging.LogRecord) -> bool:
+        if isinstance(record.msg, OSError):
+            found.append(record.msg)
+        return not found
+
+    LOG.addFilter(kept)
+    try:
+        yield
+    except SystemExit:
+        if found:
+            raise UnboundError(found[0]) from None
+        raise
+    finally:
+        LOG.removeFilter(kept)
 
 
 class _Hasty(H11Protocol):
