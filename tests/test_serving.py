@@ -1,8 +1,11 @@
-"""`guard serve`: what it says when it cannot listen. Real server processes."""
+"""`guard serve`: what it says when it cannot listen, and what it does not say when a loop's tool failed. Real server processes."""
 
 from __future__ import annotations
 
+import signal
 import socket
+from pathlib import Path
+from typing import Any
 
 import pytest
 from sidecar_kit import Sidecar
@@ -32,3 +35,16 @@ def test_an_address_that_is_not_here_is_told_in_one_line(host: str, stopped: Sid
     assert done.stderr.splitlines()[-1].startswith(f"guard: cannot listen on --host {host} --port 0: ")
     assert "Traceback" not in done.stderr
     assert "ERROR" not in done.stderr
+
+
+@pytest.mark.parametrize("more", [{}, {"message": ""}, {"message": "no"}], ids=["nothing", "empty", "text"])
+def test_a_tool_that_failed_elsewhere_is_no_defect_here(more: Any, tmp_path: Path) -> None:
+    """The model is told that it failed; the server's log has no traceback of it."""
+    with Sidecar(tmp_path) as running:
+        ticket = running.decide("order_status", '{"order_id": "A17"}', conversation="c")["ticket"]
+        assert running.ask("report", ticket=ticket, status="failed", **more)["status"] == "failed"
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.stderr is not None
+        said = running.process.stderr.read()
+    assert "Traceback" not in said
+    assert "FailedError" not in said

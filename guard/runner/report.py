@@ -16,8 +16,15 @@ LOG = logging.getLogger("guard")
 _MOST = 20_000  # characters of a traceback
 
 
+class ReportedError(Exception):
+    """A failure that somebody else reported: no defect of this program, so that its log has no traceback of it."""
+
+
 def failure(what: str, error: BaseException, redactor: Redactor) -> None:
     """Log that `what` (a tool with its reference, a check, a loader) raised, with its traceback."""
+    if isinstance(error, ReportedError):
+        LOG.info("%s was reported as failed", what)
+        return
     if not LOG.isEnabledFor(logging.ERROR):
         return
     import traceback  # noqa: PLC0415 - only when something failed

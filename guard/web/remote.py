@@ -17,6 +17,7 @@ from functools import partial
 from guard.core.model import Outcome
 from guard.core.values import Json, JsonObject
 from guard.errors import OutcomeUnknownError, ToolError
+from guard.runner.report import ReportedError
 from guard.tools import RegisteredTool
 
 REPORT_SECONDS = 300.0
@@ -47,7 +48,7 @@ class Ticket:
     owner: str = ""
 
 
-class FailedError(Exception):
+class FailedError(ReportedError):
     """The loop says that its tool failed, and nothing that the model may read."""
 
 
