@@ -231,6 +231,27 @@ def test_a_long_notice_is_cut_and_says_so(store: Store) -> None:
     assert len(json.dumps(message(one, PAGE))) < 10_000
 
 
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({"to\u202e": "a", "to[U+202E]": "b"}, {"to[U+202E]": "a", "to[U+202E] (2)": "b"}),
+        ({"x (2)": "a", "x\u200b": "b", "x[U+200B]": "c"}, {"x (2)": "a", "x[U+200B]": "b", "x[U+200B] (2)": "c"}),
+        ({"n" * 300 + "a": "a", "n" * 300 + "b": "b", "n" * 300 + "c": "c"}, None),
+        ({"…": "a", **{f"a{number}": "b" for number in range(25)}}, None),
+    ],
+    ids=["spelled", "numbered", "cut", "counted"],
+)
+def test_no_argument_vanishes_behind_another(given: dict[str, str], shown: dict[str, str] | None, store: Store) -> None:
+    """Each argument stands in the summary, in the text and in order, also where names look alike once they are spelled or cut."""
+    one = entry(asked(store, args={"shown": given}))
+    told = notice(one, PAGE)
+    found = told["summary"]["arguments"]
+    assert shown is None or found == shown
+    assert [*found.values()][:20] == [*given.values()][:20]
+    assert len(found) == min(len(given), 21)
+    assert told["text"].count("\n") == 1 + len(found)
+
+
 def test_a_signed_link_holds_until_the_decision_is_due(store: Store) -> None:
     """For the audience that it was made for."""
     one = entry(asked(store, approval_state={"decide_by": NOW + 100.5, "revision": 3}))

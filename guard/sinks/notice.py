@@ -103,11 +103,24 @@ def lines(one: Entry) -> list[str]:
 
 
 def arguments(one: Entry) -> dict[str, str]:
-    """The arguments as the record shows them, each as a text of bounded length; what is left out is counted."""
+    """The arguments as the record shows them, each as a text of bounded length; what is left out is counted.
+
+    Names that look alike once they are spelled or cut are numbered, so that none stands in another's place.
+    """
     given = one.at("args", "shown")
     pairs = list(given.items()) if isinstance(given, Mapping) else []
-    found = {_cut(seen(str(name))): _cut(_text(value)) for name, value in pairs[:_MOST]}
-    return found | ({"…": f"{len(pairs) - _MOST} more, on the page"} if len(pairs) > _MOST else {})
+    found: dict[str, str] = {}
+    for name, value in pairs[:_MOST]:
+        found[_free(_cut(seen(str(name))), found)] = _cut(_text(value))
+    if len(pairs) > _MOST:
+        found[_free("…", found)] = f"{len(pairs) - _MOST} more, on the page"
+    return found
+
+
+def _free(name: str, taken: Mapping[str, str]) -> str:
+    """The name, or else the first of `name (2)`, `name (3)` … that is not taken."""
+    numbered = (f"{name} ({number})" for number in range(2, len(taken) + 3))
+    return next(one for one in (name, *numbered) if one not in taken)
 
 
 def _text(value: Json) -> str:
