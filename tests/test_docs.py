@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +142,11 @@ def test_the_test_command_is_what_ci_runs() -> None:
     """CI takes the README's second set-up command from the README itself."""
     assert "README.md" in (ROOT / ".ci" / "run").read_text("utf-8")
     assert re.search(r"^    python3 -m venv .*pytest ", README, re.MULTILINE)
+
+
+def test_every_extra_stands_once_in_the_table() -> None:
+    """Whoever looks for a feature finds what to install; only the extra of the benchmarks is not for users."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    table = README.partition("| extra | for |")[2].partition("\n\n")[0]
+    listed = [name for line in table.splitlines()[2:] for name in re.findall(r"`([^`]+)`", line.split("|")[1])]
+    assert sorted(listed) == sorted({*project["optional-dependencies"]} - {"bench"})
