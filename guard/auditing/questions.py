@@ -1,6 +1,6 @@
 """Questions: the approvals of a month out of their records: who asked, who answered and how fast, what came of it. Pure but for reading the log.
 
-A question belongs to a month when it was asked or answered in it. They are read from what is filed, not from the bodies. Comes after
+A question belongs to a month when it was asked or answered in it. They are read from what is filed; bodies only of votes that did not count. Comes after
 `log`, before `month`.
 """
 
@@ -9,14 +9,17 @@ from __future__ import annotations
 import statistics
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
-from guard.auditing.log import Log
+from guard.auditing import uncounted
+from guard.auditing.entry import Entry
+from guard.auditing.log import Log, found
 from guard.core.searching import Sought
 from guard.core.values import JsonObject
+from guard.stores import filing
 
 T = TypeVar("T")
 QUICK: Final = 5.0
@@ -50,12 +53,14 @@ BUCKETS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One vote that counted, or one that did not (`status` refused)."""
+    """One vote that counted, or one that did not (`status` refused): then what was `wanted`, and what was wrong (see `uncounted`)."""
 
     by: str
     status: str
     at: int
     time: str
+    wanted: str = ""
+    wrong: str = ""
 
 
 @dataclass(slots=True)
@@ -112,7 +117,7 @@ class Questions:
             "asked": sum(self.begin <= one.asked_at < self.end for one in self.all),
             **{name: statuses.count(name) for name in names},
             "quick_votes": sum(quick(one, vote) for one, vote in self.counted),
-            "own_votes_refused": sum(_own(one, vote) for one, vote in self.votes),
+            "own_votes_refused": sum(vote.wrong == "own" for _, vote in self.votes),
         }
 
     def lists(self, most: int) -> JsonObject:
@@ -126,8 +131,7 @@ class Questions:
             "approvers": self._approvers(),
             "latency": self._latency(),
             "quick": _rows(fast, _vote, most),
-            "own": _rows([pair for pair in refused if _own(*pair)], _vote, most),
-            "not_entitled": _rows([pair for pair in refused if not _own(*pair)], _vote, most),
+            **{sort: _rows([pair for pair in refused if pair[1].wrong == sort], _vote, most) for sort in uncounted.TOLD},
             "never": _rows(never, _told, most),
         }
 
@@ -150,12 +154,8 @@ def quick(one: Question, vote: Given) -> bool:
     return seconds is not None and 0 <= seconds < QUICK
 
 
-def _own(one: Question, vote: Given) -> bool:
-    return vote.status == "refused" and vote.by == one.principal
-
-
-def _rows(found: Sequence[T], told: Callable[[T], JsonObject], most: int) -> JsonObject:
-    return {"all": len(found), "rows": list(map(told, found[:most]))}
+def _rows(all_of: Sequence[T], told: Callable[[T], JsonObject], most: int) -> JsonObject:
+    return {"all": len(all_of), "rows": list(map(told, all_of[:most]))}
 
 
 def _approver(name: str, votes: Sequence[tuple[Question, Given]]) -> JsonObject:
@@ -178,6 +178,7 @@ def _vote(pair: tuple[Question, Given]) -> JsonObject:
         "approval": one.name,
         "who": vote.by,
         "status": vote.status,
+        "wanted": vote.wanted or vote.status,
         "tool": one.tool,
         "for": one.principal,
         "seconds": took,
@@ -227,6 +228,8 @@ def of(log: Log, window: Sought, most: int = MOST) -> Questions:
     for row in rows:
         one = dict(zip(_NAMES, row, strict=True))
         _add(all_of.setdefault((one["tenant"], one["approval"]), Question(one["approval"])), one)
+    for vote in found(log, replace(wide, kinds=("approval.vote",), state="refused", newest=False, limit=most)):
+        _uncounted(all_of, vote)
     chosen = [one for one in all_of.values() if _within(one, begin, end)]
     return Questions(all=sorted(chosen, key=lambda one: one.asked_at), begin=begin, end=end, cut=len(rows) >= most)
 
@@ -254,8 +257,16 @@ def _add(question: Question, one: dict[str, Any]) -> None:
 def _answered(question: Question, one: dict[str, Any]) -> None:
     """A vote; where it decided, two records may say so."""
     status, by = one["state"], one["actor"]
-    if status not in {"approved", "rejected", "refused"} or not by:
+    if status not in {"approved", "rejected"} or not by:
         return
-    if status != "refused" and any(vote.by == by and vote.status == status for vote in question.votes):
+    if not any(vote.by == by and vote.status == status for vote in question.votes):
+        question.votes.append(Given(by, status, one["at"], one["ts"]))
+
+
+def _uncounted(all_of: Mapping[tuple[str, str], Question], one: Entry) -> None:
+    """A vote that did not count: what was wanted and why it did not stand in the body alone."""
+    question, by = all_of.get((one.text("tenant"), one.text("approval"))), one.text("actor", "ref")
+    if question is None or not by:
         return
-    question.votes.append(Given(by, status, one["at"], one["ts"]))
+    time, wanted = one.text("ts"), one.text("approval_state", "wanted")
+    question.votes.append(Given(by, "refused", filing.micros(time), time, wanted, uncounted.sort(one)))
