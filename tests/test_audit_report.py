@@ -58,3 +58,38 @@ def test_votes_that_did_not_count_stand_under_what_was_wrong(desk: Office) -> No
     assert "Votes that came too late (1)" in page
     assert "<td>refused</td><td>pay</td>" not in page
     assert made["totals"]["own_votes_refused"] == 1
+
+
+def told(made: Any) -> dict[str, tuple[str, str, str]]:
+    """Of each approval its status, by whom, and what then came."""
+    return {row["approval"]: (row["status"], row["by"], row["ran"]) for row in made["approvals"]["rows"]}
+
+
+def test_an_edited_question_is_followed_by_its_new_revision(desk: Office) -> None:
+    """The original is replaced, not undecided; the revision was asked by the edit, also before anybody votes, and has its own time and votes."""
+    asked = desk.ask()
+    first = edit(desk, asked, 40)
+    made = report(desk)
+    assert told(made) == {asked.id: ("superseded", "b0", ""), first.id: ("undecided", "", "")}
+    assert [row["approval"] for row in made["never"]["rows"]] == [first.id]
+    assert (made["totals"]["superseded"], made["totals"]["undecided"]) == (1, 1)
+
+    desk.clock.now += 60
+    desk.approvals.approve(first.id, approver=OTHER)
+    assert told(report(desk))[first.id] == ("undecided", "", ""), "one of two"
+    desk.approvals.approve(first.id, approver=BOSSES[2])
+    desk.settle()
+    made = report(desk)
+    assert told(made) == {asked.id: ("superseded", "b0", ""), first.id: ("approved", "b1, b2", "ended well")}
+    (row,) = (row for row in made["approvals"]["rows"] if row["approval"] == first.id)
+    assert (row["tool"], row["for"], row["seconds"], bool(row["asked"])) == ("pay", "u1", 60.0, True)
+    assert made["never"]["rows"] == []
+
+
+def test_a_revoked_yes_names_who_revoked_it_and_who_gave_it(desk: Office) -> None:
+    """Both are people an auditor asks about."""
+    asked = desk.ask()
+    for who in (BOSS, OTHER):
+        desk.approvals.approve(asked.id, approver=who)
+    desk.approvals.revoke(asked.id, by=BOSSES[2], reason="the wrong account")
+    assert told(report(desk)) == {asked.id: ("revoked", "b2; approved by b0, b1", "")}
