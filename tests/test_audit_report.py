@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import grants_kit
 import pytest
 from votes_kit import ANN, BOSS, BOSSES, OTHER, STRANGER, Office, code, office
 
@@ -93,3 +94,24 @@ def test_a_revoked_yes_names_who_revoked_it_and_who_gave_it(desk: Office) -> Non
         desk.approvals.approve(asked.id, approver=who)
     desk.approvals.revoke(asked.id, by=BOSSES[2], reason="the wrong account")
     assert told(report(desk)) == {asked.id: ("revoked", "b2; approved by b0, b1", "")}
+
+
+def test_calls_under_a_standing_grant_are_counted_and_listed(tmp_path: Path) -> None:
+    """How many there were, by which grant, and of the grant itself what it is for and how far it reaches."""
+    here = grants_kit.desk(tmp_path, store="sqlite")
+    grant = grants_kit.granted(here, "amount", reason="known payee")
+    for number in (1, 2):
+        here.propose((f"n{number}", "pay", {"amount": number, "payee": "A"}))
+    here.guard.grants.revoke(grant.id, by=grants_kit.BOSS, reason="left")
+    made: Any = month.report(here.guard.store, "2027-01")
+    assert made["totals"]["by_grant"] == 2
+    (row,) = made["grants"]["rows"]
+    assert (row["grant"], row["scope"], row["tool"], row["for"], row["uses"]) == (grant.id, "amount", "pay", "u1", 2)
+    assert row["approval"] == grant.approval
+    said = {row["kind"]: row["said"] for row in made["changes"]["rows"]}
+    assert said["grant.created"].startswith(f"{grant.id} live: scope amount, pay for u1; ")
+    assert said["grant.created"].endswith("; known payee")
+    assert said["grant.revoked"] == f"{grant.id} revoked, pay for u1; used 2; left"
+    assert said["policy.loaded"].startswith(f"version {here.guard.policy.version} (start)")
+    assert "What ran under a standing grant" in blocks.sections(made)
+    assert f"<td>{grant.id}</td><td>amount</td><td>pay</td><td>u1</td>" in blocks.sections(made)

@@ -37,6 +37,7 @@ def _sections(made: Any, link: _Linked) -> Iterator[str]:
     yield section("days", "Decisions by day", *_days(made["days"]))
     yield section("refused", "What was refused, and why", *_refused(made))
     yield section("approvals", "Who approved what, and how fast", *_approvals(made, link))
+    yield section("grants", "What ran under a standing grant", *_grants(made, link))
     yield section("never", "Expired and never decided", *_never(made, link))
     yield section("unknown", "Unknown outcomes, and how each ended", *_unknown(made["unknown"], link))
     yield section("spoofs", "Spoof attempts", *_spoofs(made["spoofs"], link))
@@ -51,7 +52,7 @@ def _sections(made: Any, link: _Linked) -> Iterator[str]:
 
 _FIGURES = (
     ("proposed", "proposed", ""), ("allowed", "allowed", "a"), ("held", "held", "h"), ("refused", "refused", "r"), ("approved", "approved", "a"),
-    ("rejected", "rejected", "r"), ("expired", "expired", "h"), ("undecided", "undecided", "h"), ("ended_well", "ended well", "a"),
+    ("rejected", "rejected", "r"), ("by_grant", "by a standing grant", "a"), ("expired", "expired", "h"), ("undecided", "undecided", "h"), ("ended_well", "ended well", "a"),
     ("failed", "failed", "r"), ("spoof_attempts", "spoof attempts", "r"), ("quick_votes", "votes under 5 s", "h"),
 )  # fmt: skip
 
@@ -195,6 +196,20 @@ def _asked(row: Any, link: _Linked) -> Cells:
         row["ran"],
         link(row["approval"]),
     )
+
+
+def _grants(made: Any, link: _Linked) -> Iterator[str]:
+    yield paragraph(
+        f"{made['totals']['by_grant']} calls ran without a question of their own, because somebody had given a grant."
+    )
+    heads = ("grant", "scope", "tool", "for", "calls", "left", "first (UTC)", "last (UTC)", "given with")
+
+    def row(one: Any) -> Cells:
+        names = one["grant"], one["scope"], one["tool"], one["for"]
+        left = "no limit" if one["left"] is None else one["left"]
+        return *names, one["uses"], left, time(one["first"]), time(one["last"]), link(one["approval"])
+
+    yield listed("Grants that were used", made["grants"], heads, row, "No grant was used in this month.", numbers=(4, 5))
 
 
 def _never(made: Any, link: _Linked) -> Iterator[str]:
