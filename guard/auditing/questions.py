@@ -226,7 +226,7 @@ def _answered(question: Question, one: dict[str, Any]) -> None:
 
 def _uncounted(all_of: Mapping[tuple[str, str], Question], one: Entry) -> None:
     """A vote that did not count: what was wanted and why it did not stand in the body alone."""
-    question, by = all_of.get((one.text("tenant"), one.text("approval"))), one.text("actor", "ref")
+    question, by = all_of.get(_key(one, "approval")), one.text("actor", "ref")
     if question is None or not by:
         return
     time, wanted = one.text("ts"), one.text("approval_state", "wanted")
@@ -235,13 +235,17 @@ def _uncounted(all_of: Mapping[tuple[str, str], Question], one: Entry) -> None:
 
 def _revised(all_of: dict[tuple[str, str], Question], one: Entry) -> None:
     """The revision that an edit asks about: its name stands in the body of the edit alone, which is about the revision before."""
-    tenant, name = one.text("tenant"), one.text("approval_state", "by")
-    if not name:
+    key = _key(one, "approval_state", "by")
+    if not key[1]:
         return
-    question = all_of.setdefault(
-        (tenant, name), Question(name, one.text("tool", "name"), one.text("principal"), tenant, _call(one))
-    )
+    texts = one.text("tool", "name"), one.text("principal"), one.text("tenant")
+    question = all_of.setdefault(key, Question(key[1], *texts, _call(one)))
     question.asked, question.asked_at = one.text("ts"), filing.micros(one.text("ts"))
+
+
+def _key(one: Entry, *path: str) -> tuple[Any, Any]:
+    """Tenant and approval as they are filed."""
+    return filing.cut(one.at("tenant")), filing.cut(one.at(*path))
 
 
 def _call(one: Entry) -> str:
