@@ -13,6 +13,7 @@ from typing import Any
 from guard.auditing import charts
 from guard.auditing.inert import markup
 from guard.auditing.pieces import Cells, Link, Raw, figure, lasted, listed, paragraph, section, table, time
+from guard.auditing.uncounted import verb
 from guard.core.values import JsonObject
 
 
@@ -36,6 +37,7 @@ def _sections(made: Any, link: _Linked) -> Iterator[str]:
     yield section("days", "Decisions by day", *_days(made["days"]))
     yield section("refused", "What was refused, and why", *_refused(made))
     yield section("approvals", "Who approved what, and how fast", *_approvals(made, link))
+    yield section("grants", "What ran under a standing grant", *_grants(made, link))
     yield section("never", "Expired and never decided", *_never(made, link))
     yield section("unknown", "Unknown outcomes, and how each ended", *_unknown(made["unknown"], link))
     yield section("spoofs", "Spoof attempts", *_spoofs(made["spoofs"], link))
@@ -50,7 +52,7 @@ def _sections(made: Any, link: _Linked) -> Iterator[str]:
 
 _FIGURES = (
     ("proposed", "proposed", ""), ("allowed", "allowed", "a"), ("held", "held", "h"), ("refused", "refused", "r"), ("approved", "approved", "a"),
-    ("rejected", "rejected", "r"), ("expired", "expired", "h"), ("undecided", "undecided", "h"), ("ended_well", "ended well", "a"),
+    ("rejected", "rejected", "r"), ("by_grant", "by a standing grant", "a"), ("expired", "expired", "h"), ("undecided", "undecided", "h"), ("ended_well", "ended well", "a"),
     ("failed", "failed", "r"), ("spoof_attempts", "spoof attempts", "r"), ("quick_votes", "votes under 5 s", "h"),
 )  # fmt: skip
 
@@ -128,7 +130,7 @@ def _refused(made: Any) -> Iterator[str]:
 def _approvals(made: Any, link: _Linked) -> Iterator[str]:
     totals = made["totals"]
     yield paragraph(
-        f"{totals['asked']} questions were asked. {totals['own_votes_refused']} people tried to approve a call of their own and were refused; "
+        f"{totals['asked']} questions were asked. {totals['own_votes_refused']} votes on calls of one's own were refused; "
         f"{totals['quick_votes']} votes came within 5 seconds."
     )
     latency = made["latency"]
@@ -146,13 +148,9 @@ def _approvals(made: Any, link: _Linked) -> Iterator[str]:
     ]
     yield table("Votes by person", ("who", "approved", "rejected", "median time", "under 5 s"), people, numbers=(1, 2, 3, 4))
     yield "</div>"
-    heads = ("time (UTC)", "who", "vote", "tool", "asked for", "took", "approval")
-    for caption, key, none in (
-        ("Votes within 5 seconds", "quick", "No vote came within 5 seconds of its question."),
-        ("Self-approvals refused", "own", "Nobody tried to approve a call of their own."),
-        ("Votes of people who may not decide", "not_entitled", "No vote of somebody who may not decide is on record."),
-    ):
+    for caption, key, none in _VOTES:
         yield f"<h3>{markup(caption)}</h3>"
+        heads = ("time (UTC)", "who", "vote" if key == "quick" else "wanted to", "tool", "asked for", "took", "approval")
         yield listed(caption, made[key], heads, lambda row: _vote(row, link), none, numbers=(5,))
     yield "<h3>Every approval</h3>"
     yield listed(
@@ -167,11 +165,22 @@ def _approvals(made: Any, link: _Linked) -> Iterator[str]:
         yield paragraph("There are more records of approvals than one report reads; narrow it with --tenant.")
 
 
+_VOTES = (
+    ("Votes within 5 seconds", "quick", "No vote came within 5 seconds of its question."),
+    ("Self-approvals refused", "own", "Nobody tried to approve a call of their own."),
+    ("Votes of people who may not decide", "not_entitled", "No vote of somebody who may not decide is on record."),
+    ("Votes on something else than what stood", "stale", "No vote was about another revision, other content or another view than what stood."),
+    ("Votes that came too late", "too_late", "No vote came after the decision or the end of its time."),
+    ("Second votes of one person", "voted", "Nobody tried to vote twice."),
+    ("Edits that the policy refused", "edit_refused", "No edit was refused."),
+    ("Other votes that did not count", "other", "None."),
+)  # fmt: skip
 _HEADS = ("asked (UTC)", "tool", "for", "outcome", "by", "decided (UTC)", "took", "then", "approval")
 
 
 def _vote(row: Any, link: _Linked) -> Cells:
-    return time(row["time"]), row["who"], row["status"], row["tool"], row["for"], lasted(row["seconds"]), link(row["approval"])
+    said = verb(row["wanted"]) if row["status"] == "refused" else row["status"]
+    return time(row["time"]), row["who"], said, row["tool"], row["for"], lasted(row["seconds"]), link(row["approval"])
 
 
 def _asked(row: Any, link: _Linked) -> Cells:
@@ -187,6 +196,20 @@ def _asked(row: Any, link: _Linked) -> Cells:
         row["ran"],
         link(row["approval"]),
     )
+
+
+def _grants(made: Any, link: _Linked) -> Iterator[str]:
+    yield paragraph(
+        f"{made['totals']['by_grant']} calls ran without a question of their own, because somebody had given a grant."
+    )
+    heads = ("grant", "scope", "tool", "for", "calls", "left", "first (UTC)", "last (UTC)", "given with")
+
+    def row(one: Any) -> Cells:
+        names = one["grant"], one["scope"], one["tool"], one["for"]
+        left = "no limit" if one["left"] is None else one["left"]
+        return *names, one["uses"], left, time(one["first"]), time(one["last"]), link(one["approval"])
+
+    yield listed("Grants that were used", made["grants"], heads, row, "No grant was used in this month.", numbers=(4, 5))
 
 
 def _never(made: Any, link: _Linked) -> Iterator[str]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from guard.auditing import moments, questions
+from guard.auditing import moments, questions, standing
 from guard.auditing.entry import Entry, entry
 from guard.auditing.log import Log, found, size
 from guard.auditing.steps import step
@@ -62,6 +62,7 @@ def report(
         "days": days,
         **_refused(log, window),
         **asked.lists(LISTED),
+        "grants": standing.grants(log, replace(window, kinds=standing.KINDS, newest=False, limit=standing.MOST), LISTED),
         "unknown": _unknown(log, window),
         "spoofs": _listed(log, replace(window, spoof=True), _spoof),
         "changes": _of_all(log, replace(window, kinds=_CHANGES)),
@@ -99,6 +100,7 @@ def _ran(log: Log, window: Sought) -> dict[str, int]:
         "proposed": _count(log, replace(window, kinds=("call.proposed",))),
         "ended_well": ends.get("ok", 0),
         "failed": sum(number for state, number in ends.items() if state != "ok"),
+        "by_grant": _count(log, replace(window, kinds=standing.KINDS)),
         "spoof_attempts": _count(log, replace(window, spoof=True)),
     }
 
@@ -155,11 +157,7 @@ def _spoof(one: Entry) -> JsonObject:
 
 def _event(one: Entry) -> JsonObject:
     told = step(one)
-    said = one.text("reason") or one.text("decision", "policy") or one.text("why")
-    counts = one.at("counts")
-    if isinstance(counts, dict):
-        said = "; ".join([*([said] if said else []), *(f"{name}: {number}" for name, number in counts.items())])
-    return {"time": told.time, "kind": told.kind, "who": told.who, "said": said, "record": one.number}
+    return {"time": told.time, "kind": told.kind, "who": told.who, "said": standing.said(one), "record": one.number}
 
 
 def _where(one: Entry) -> JsonObject:

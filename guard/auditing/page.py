@@ -51,7 +51,7 @@ _STYLE = (
     + BLOCKS_STYLE
 )
 _PARTS = (
-    ("proof", "check"), ("days", "by day"), ("refused", "refused"), ("approvals", "approvals"), ("never", "never decided"), ("unknown", "unknown"),
+    ("proof", "check"), ("days", "by day"), ("refused", "refused"), ("approvals", "approvals"), ("grants", "grants"), ("never", "never decided"), ("unknown", "unknown"),
     ("spoofs", "spoofs"), ("changes", "changes"), ("events", "gaps"), ("figures", "figures"),
 )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Questions: the approvals of a month out of their records: who asked, who answered and how fast, what came of it. Pure but for reading the log.
 
-A question belongs to a month when it was asked or answered in it. They are read from what is filed, not from the bodies. Comes after
-`log`, before `month`.
+A question belongs to a month when it was asked or answered in it. They are read from what is filed; bodies only of edits and of votes that did not count. Comes after
+`question`, before `month`.
 """
 
 from __future__ import annotations
@@ -9,18 +9,20 @@ from __future__ import annotations
 import statistics
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
-from guard.auditing.log import Log
+from guard.auditing import uncounted
+from guard.auditing.entry import Entry
+from guard.auditing.log import Log, found
+from guard.auditing.question import Given, Question, quick
 from guard.core.searching import Sought
 from guard.core.values import JsonObject
+from guard.stores import filing
 
 T = TypeVar("T")
-QUICK: Final = 5.0
-"""Seconds: who votes sooner cannot have read much."""
 MOST: Final = 20_000
 """Records that are read for the approvals of one month, where it has to be quick."""
 _AROUND: Final = 31 * 86400  # seconds around a month in which a question may begin or end
@@ -29,6 +31,7 @@ _ENDS: Final = {
     "approval.cancelled": "cancelled",
     "approval.revoked": "revoked",
     "approval.superseded": "superseded",
+    "approval.edited": "superseded",
 }
 _RAN: Final = {
     "call.begin": {"": "started"},
@@ -46,43 +49,6 @@ BUCKETS: Final = (
     (86400, "to 24 h"),
     (0, "longer"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """One vote that counted, or one that did not (`status` refused)."""
-
-    by: str
-    status: str
-    at: int
-    time: str
-
-
-@dataclass(slots=True)
-class Question:
-    """One approval."""
-
-    name: str
-    tool: str = ""
-    principal: str = ""
-    tenant: str = ""
-    call: str = ""
-    asked: str = ""
-    asked_at: int = 0
-    votes: list[Given] = field(default_factory=list)
-    ended: str = ""
-    ended_at: str = ""
-    ran: str = ""
-
-    def seconds(self, vote: Given) -> float | None:
-        """How long a vote took."""
-        return (vote.at - self.asked_at) / 1_000_000 if self.asked else None
-
-    @property
-    def status(self) -> str:
-        """What became of the question."""
-        last = next((vote.status for vote in reversed(self.votes) if vote.status in {"approved", "rejected"}), "")
-        return self.ended or last or "undecided"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,12 +73,12 @@ class Questions:
     def totals(self) -> JsonObject:
         """Counts."""
         statuses = [one.status for one in self.all]
-        names = ("approved", "rejected", "expired", "undecided", "cancelled", "revoked")
+        names = ("approved", "rejected", "expired", "undecided", "cancelled", "revoked", "superseded")
         return {
             "asked": sum(self.begin <= one.asked_at < self.end for one in self.all),
             **{name: statuses.count(name) for name in names},
             "quick_votes": sum(quick(one, vote) for one, vote in self.counted),
-            "own_votes_refused": sum(_own(one, vote) for one, vote in self.votes),
+            "own_votes_refused": sum(vote.wrong == "own" for _, vote in self.votes),
         }
 
     def lists(self, most: int) -> JsonObject:
@@ -126,8 +92,7 @@ class Questions:
             "approvers": self._approvers(),
             "latency": self._latency(),
             "quick": _rows(fast, _vote, most),
-            "own": _rows([pair for pair in refused if _own(*pair)], _vote, most),
-            "not_entitled": _rows([pair for pair in refused if not _own(*pair)], _vote, most),
+            **{sort: _rows([pair for pair in refused if pair[1].wrong == sort], _vote, most) for sort in uncounted.TOLD},
             "never": _rows(never, _told, most),
         }
 
@@ -144,18 +109,8 @@ class Questions:
         return [{"took": name, "count": counts[place]} for place, (_, name) in enumerate(BUCKETS)]
 
 
-def quick(one: Question, vote: Given) -> bool:
-    """Whether a vote came sooner than somebody could have read the question."""
-    seconds = one.seconds(vote)
-    return seconds is not None and 0 <= seconds < QUICK
-
-
-def _own(one: Question, vote: Given) -> bool:
-    return vote.status == "refused" and vote.by == one.principal
-
-
-def _rows(found: Sequence[T], told: Callable[[T], JsonObject], most: int) -> JsonObject:
-    return {"all": len(found), "rows": list(map(told, found[:most]))}
+def _rows(all_of: Sequence[T], told: Callable[[T], JsonObject], most: int) -> JsonObject:
+    return {"all": len(all_of), "rows": list(map(told, all_of[:most]))}
 
 
 def _approver(name: str, votes: Sequence[tuple[Question, Given]]) -> JsonObject:
@@ -178,6 +133,7 @@ def _vote(pair: tuple[Question, Given]) -> JsonObject:
         "approval": one.name,
         "who": vote.by,
         "status": vote.status,
+        "wanted": vote.wanted or vote.status,
         "tool": one.tool,
         "for": one.principal,
         "seconds": took,
@@ -195,7 +151,7 @@ def _told(one: Question) -> JsonObject:
         "call": one.call,
         "asked": one.asked,
         "status": one.status,
-        "by": ", ".join(dict.fromkeys(vote.by for vote in one.votes if vote.status == one.status)),
+        "by": one.by,
         "at": one.ended_at or (last.time if last else ""),
         "seconds": None if seconds is None else round(seconds, 1),
         "ran": one.ran,
@@ -227,6 +183,10 @@ def of(log: Log, window: Sought, most: int = MOST) -> Questions:
     for row in rows:
         one = dict(zip(_NAMES, row, strict=True))
         _add(all_of.setdefault((one["tenant"], one["approval"]), Question(one["approval"])), one)
+    for vote in found(log, replace(wide, kinds=("approval.vote",), state="refused", newest=False, limit=most)):
+        _uncounted(all_of, vote)
+    for edit in found(log, replace(wide, kinds=("approval.edited",), newest=False, limit=most)):
+        _revised(all_of, edit)
     chosen = [one for one in all_of.values() if _within(one, begin, end)]
     return Questions(all=sorted(chosen, key=lambda one: one.asked_at), begin=begin, end=end, cut=len(rows) >= most)
 
@@ -238,6 +198,8 @@ def _within(one: Question, begin: int, end: int) -> bool:
 def _add(question: Question, one: dict[str, Any]) -> None:
     """Take in what is filed about one record."""
     kind = str(one["kind"])
+    if kind.startswith("grant."):
+        return  # a later call that rests on the answer
     if not question.call:
         question.tool, question.principal, question.tenant = (str(one[name] or "") for name in ("tool", "principal", "tenant"))
         question.call = f"{one['conversation']}/{one['turn']}/{one['position']}"
@@ -246,7 +208,7 @@ def _add(question: Question, one: dict[str, Any]) -> None:
     elif kind in {"approval.vote", "approval.resolved"}:
         _answered(question, one)
     elif kind in _ENDS:
-        question.ended, question.ended_at = _ENDS[kind], one["ts"]
+        question.ended, question.ended_at, question.ended_by = _ENDS[kind], one["ts"], one["actor"] or ""
     elif kind in _RAN:
         question.ran = _RAN[kind].get(one["state"] or "", _RAN[kind][""])
 
@@ -254,8 +216,37 @@ def _add(question: Question, one: dict[str, Any]) -> None:
 def _answered(question: Question, one: dict[str, Any]) -> None:
     """A vote; where it decided, two records may say so."""
     status, by = one["state"], one["actor"]
-    if status not in {"approved", "rejected", "refused"} or not by:
+    if status not in {"approved", "rejected"} or not by:
         return
-    if status != "refused" and any(vote.by == by and vote.status == status for vote in question.votes):
+    if one["kind"] == "approval.resolved":
+        question.decided = status
+    if not any(vote.by == by and vote.status == status for vote in question.votes):
+        question.votes.append(Given(by, status, one["at"], one["ts"]))
+
+
+def _uncounted(all_of: Mapping[tuple[str, str], Question], one: Entry) -> None:
+    """A vote that did not count: what was wanted and why it did not stand in the body alone."""
+    question, by = all_of.get(_key(one, "approval")), one.text("actor", "ref")
+    if question is None or not by:
         return
-    question.votes.append(Given(by, status, one["at"], one["ts"]))
+    time, wanted = one.text("ts"), one.text("approval_state", "wanted")
+    question.votes.append(Given(by, "refused", filing.micros(time), time, wanted, uncounted.sort(one)))
+
+
+def _revised(all_of: dict[tuple[str, str], Question], one: Entry) -> None:
+    """The revision that an edit asks about: its name stands in the body of the edit alone, which is about the revision before."""
+    key = _key(one, "approval_state", "by")
+    if not key[1]:
+        return
+    texts = one.text("tool", "name"), one.text("principal"), one.text("tenant")
+    question = all_of.setdefault(key, Question(key[1], *texts, _call(one)))
+    question.asked, question.asked_at = one.text("ts"), filing.micros(one.text("ts"))
+
+
+def _key(one: Entry, *path: str) -> tuple[Any, Any]:
+    """Tenant and approval as they are filed."""
+    return filing.cut(one.at("tenant")), filing.cut(one.at(*path))
+
+
+def _call(one: Entry) -> str:
+    return f"{one.text('conversation')}/{one.text('turn')}/{one.text('position')}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from guard.auditing import uncounted
 from guard.auditing.entry import Entry
 from guard.core.values import Json, encode
 
@@ -76,12 +77,11 @@ def _asked(one: Entry) -> tuple[str, str]:
 def _voted(one: Entry) -> tuple[str, str]:
     said = one.text("approval_state", "decision") or one.text("approval_state", "status")
     if said == "refused":
-        return f"vote to {_verb(one.text('approval_state', 'wanted'))} not counted: the person may not decide this", "bad"
+        return (
+            f"vote to {uncounted.verb(one.text('approval_state', 'wanted'))} not counted: {uncounted.TOLD[uncounted.sort(one)]}",
+            "bad",
+        )
     return said or "decided", "good" if said == "approved" else "bad" if said == "rejected" else "plain"
-
-
-def _verb(wanted: str) -> str:
-    return {"approved": "approve", "rejected": "reject"}.get(wanted, wanted or "decide")
 
 
 def _begun(one: Entry) -> tuple[str, str]:

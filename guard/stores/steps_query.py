@@ -11,7 +11,25 @@ from __future__ import annotations
 from typing import Final
 
 _DECISION: Final = "kind IN ('call.decided', 'tool.refused')"
-_VOTES: Final = "('approval.vote', 'approval.resolved')"
+_COUNTED: Final = "f.kind IN ('approval.vote', 'approval.resolved') AND f.state IN ('approved', 'rejected')"
+_ENDED: Final = "f.kind IN ('approval.expired', 'approval.cancelled', 'approval.revoked')"
+_SETTLED: Final = (
+    "f.kind IN ('approval.resolved', 'approval.expired', 'approval.cancelled', 'approval.revoked', 'approval.superseded', 'approval.edited',"
+    " 'approval.revalidation_failed')"
+)
+
+
+def _first(column: str, name: str = "") -> str:
+    """A value of the record that asked; of an edited call, whose record is about the revision before, of the first one there is."""
+    order = "CASE WHEN f.kind = 'approval.requested' THEN 0 ELSE 1 END, f.at, f.chain, f.seq"
+    return f"(SELECT f.{column} FROM filed f WHERE f.approval = a.approval ORDER BY {order} LIMIT 1) AS {name or column}"  # noqa: S608 - our own text
+
+
+def _last(column: str, which: str, name: str = "") -> str:
+    """A value of the last of some records about an approval, so that values of one row come from one record."""
+    found = f"(SELECT f.{column} FROM filed f WHERE f.approval = a.approval AND {which} ORDER BY f.at DESC, f.chain DESC, f.seq DESC LIMIT 1)"  # noqa: S608 - our own text
+    return f"{found} AS {name}" if name else found
+
 
 TABLES: Final = (
     """CREATE TABLE filed (
@@ -42,13 +60,13 @@ VIEWS: Final = (
         MAX(CASE WHEN kind IN ('call.end', 'call.reconciled') THEN ts END) AS ended_at,
         MAX(CASE WHEN kind IN ('call.end', 'call.reconciled') THEN state END) AS ended, MAX(spoof) AS spoof
         FROM filed WHERE turn IS NOT NULL GROUP BY tenant, conversation, turn, position""",  # noqa: S608 - our own text
-    f"""CREATE VIEW v_approvals AS SELECT approval, MAX(tenant) AS tenant, MAX(conversation) AS conversation, MAX(tool) AS tool,
-        MAX(principal) AS asked_for, MIN(CASE WHEN kind = 'approval.requested' THEN ts END) AS asked_at,
-        MAX(CASE WHEN kind IN {_VOTES} THEN ts END) AS voted_at, MAX(CASE WHEN kind IN {_VOTES} THEN actor END) AS voted_by,
-        MAX(CASE WHEN kind IN {_VOTES} THEN state END) AS vote,
-        MAX(CASE WHEN kind IN ('approval.expired', 'approval.cancelled', 'approval.revoked') THEN kind END) AS ended_by,
-        MIN(CASE WHEN kind = 'call.begin' THEN ts END) AS began_at
-        FROM filed WHERE approval IS NOT NULL GROUP BY approval""",  # noqa: S608 - our own text
+    f"""CREATE VIEW v_approvals AS SELECT a.approval, {_first("tenant")}, {_first("conversation")}, {_first("tool")},
+        {_first("principal", "asked_for")}, (SELECT MIN(f.ts) FROM filed f WHERE f.approval = a.approval AND f.kind = 'approval.requested') AS asked_at,
+        {_last("ts", _COUNTED, "voted_at")}, {_last("actor", _COUNTED, "voted_by")}, {_last("state", _COUNTED, "vote")},
+        {_last("kind", _ENDED, "ended_by")},
+        (SELECT MIN(f.ts) FROM filed f WHERE f.approval = a.approval AND f.kind = 'call.begin') AS began_at,
+        COALESCE({_last("state", _SETTLED)}, 'pending') AS status
+        FROM (SELECT DISTINCT approval FROM filed WHERE approval IS NOT NULL) a""",  # noqa: S608 - our own text
     """CREATE VIEW v_refusals AS SELECT ts, tenant, conversation, turn, position, call AS call_id, principal, tool, reason, spoof, chain, seq
         FROM filed WHERE verdict = 'refuse'""",
     """CREATE VIEW v_unknown AS SELECT u.ts, u.tenant, u.conversation, u.turn, u.position, u.principal, u.tool, u.chain, u.seq,
