@@ -153,7 +153,7 @@ def test_the_files_of_the_readme_are_read(tmp_path: Path, monkeypatch: pytest.Mo
     given = dict.fromkeys(("PAGER_KEY", "PAGER_KEY_BEFORE", "LINK_KEY", "SIEM_KEY"), "k" * 32)
     given["SLACK_URL"] = "https://hooks.slack.example/services/x"
     made = []
-    for text in re.findall(r"```yaml\n# (?:more/)?(sinks.yaml\n.*?)```", readme, re.DOTALL):
+    for text in re.findall(r"```yaml\n# (?:alerts/)?(sinks.yaml\n.*?)```", readme, re.DOTALL):
         (tmp_path / "sinks.yaml").write_text(text.partition("\n")[2], "utf-8")
         made += read_sinks(str(tmp_path / "sinks.yaml"), given, time.time)
     assert [one.sink.name for one in made] == ["support", "pager", "siem", "traces", "log", "archive"]
