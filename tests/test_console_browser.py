@@ -7,9 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-
-pytest.importorskip("playwright", reason="the browser tests need the extra `test`")
-
 from axe_playwright_python.sync_playwright import Axe
 from browser_kit import CLERK, NEEDS_CHROMIUM, Served, chromium, no_sideways_scroll, person, picture
 from playwright.sync_api import Browser, Page, expect

@@ -12,9 +12,6 @@ import tampering_kit as kit
 from stores_kit import Clock, url_of
 
 from guard.stores import open_store
-from guard.stores.ledger import LedgerStore
-
-pytestmark = pytest.mark.skipif(not hasattr(LedgerStore, "copies"), reason="this store files nothing beside its records")
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])

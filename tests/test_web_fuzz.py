@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from web_kit import Web, web
@@ -14,7 +15,6 @@ from guard.core.approval import Approval
 from guard.web import approvals_api, grants_api, slowing
 from guard.web.description import described
 
-schemathesis = pytest.importorskip("schemathesis", exc_type=ImportError)
 pytestmark = pytest.mark.slow
 EXAMPLES = 8
 OPERATIONS = [

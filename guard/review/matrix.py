@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from guard.core.rules import Tool
 from guard.policy import Loaded
-from guard.review.cells import NONE, Axes, Cell, Grid, axes, place, rule_places, tenant_label
+from guard.review.cells import NONE, Axes, Cell, Grid, axes, rule_places, tenant_label
 
 Told = Callable[[int, int], None]
 ALLOW, HOLD, EITHER, REFUSE, DENY, ERROR = "allow", "hold", "allow or hold", "refuse", "deny", "error"
@@ -135,8 +135,3 @@ def conditions(tool: Tool) -> tuple[str, ...]:
 
 def _asked(by: tuple[str, ...], *, self_: bool) -> str:
     return " or ".join([*(["the requester"] if self_ else []), *by]) or "nobody"
-
-
-def entry_place(loaded: Loaded, tool: str) -> str:
-    """Where a tool's entry stands."""
-    return place(loaded.entries[tool])
