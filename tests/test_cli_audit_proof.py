@@ -14,6 +14,7 @@ from cli_kit import Run, asking, in_process
 from test_cli_audit import tamper
 
 from guard import Guard
+from guard.proof.alone import check_files
 
 
 @pytest.fixture
@@ -112,3 +113,11 @@ def test_json_lines_of_the_command_are_what_verify_reads(run: Run, asked: Guard,
     (tmp_path / "e.jsonl").write_text(run("audit", "--json").out, "utf-8")
     assert json.loads((tmp_path / "e.jsonl").read_text("utf-8").splitlines()[-1])["text"].startswith("\u202e")
     assert run("audit", "verify", "e.jsonl").code == 0
+
+
+def test_a_file_of_another_version_is_not_taken_for_one_of_this(tmp_path: Path) -> None:
+    """Its first line says in which form the rest is; another form is a problem, not a guess."""
+    line = '{"v":%d,"guard":"audit-export","file":1,"after":{}}\n'
+    for version, fits in ((1, True), (2, False)):
+        (tmp_path / "audit.jsonl").write_text(line % version, "utf-8")
+        assert check_files([str(tmp_path / "audit.jsonl")], [], None).ok is fits

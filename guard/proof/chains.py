@@ -77,6 +77,8 @@ def read_line(line: str, where: str) -> Record | Begin:
 
 def _begin(found: dict[str, Any], where: str) -> Begin:
     number, after = found.get("file"), found.get("after")
+    if found.get("v") != 1:
+        raise ValueError("it begins a file of another version")
     if type(number) is not int or not isinstance(after, dict):
         raise ValueError("it does not say where the chains go on")
     heads = {int(chain): (pair[0], pair[1]) for chain, pair in after.items() if isinstance(pair, list) and len(pair) == 2}
