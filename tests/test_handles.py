@@ -19,6 +19,7 @@ SIGNS = Signs(types=frozenset({"email", "name", "phone"}), masks=REDACTOR.masks)
 TOKEN = handle("email", "9a3f0c77d215be48" * 4)
 BODY = TOKEN.removeprefix("email_")
 WIDE = "".join(chr(ord(char) + 0xFEE0) for char in TOKEN)
+LETTERS = f"email_BCDFGHJKMN{check_character('BCDFGHJKMN')}"  # no digit in it: it looks like a name
 BODIES = st.text(ALPHABET, min_size=SIZE - 1, max_size=SIZE - 1)
 
 
@@ -74,6 +75,8 @@ DAMAGED = {
     "two letters less": TOKEN[:-2],
     "another letter": TOKEN[:-1] + ALPHABET[(ALPHABET.index(TOKEN[-1]) + 1) % 32],
     "twice": TOKEN + TOKEN,
+    "letters only, twice": LETTERS + LETTERS,
+    "letters only, run on": f"{LETTERS}behind",
     "another type": f"name_{BODY[:-1]}{ALPHABET[(ALPHABET.index(BODY[-1]) + 5) % 32]}",
     "invented": "email_AB12CD34EF5",
 }

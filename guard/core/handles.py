@@ -200,7 +200,9 @@ def _sound(body: str) -> bool:
 
 
 def _looks(body: str, lower: bool) -> bool:  # noqa: FBT001 - whether the type is written as the guard writes it
-    """Whether a run is probably a handle with a slip in it: cut short, run on, or mistyped."""
+    """Whether a run is probably a handle with a slip in it: cut short, run on (as where two stand in one), or mistyped."""
+    if lower and body[:SIZE].isupper() and _sound(body[:SIZE]):
+        return True
     if not SIZE - 3 <= len(body) <= SIZE + 8:
         return False
     mixed = any(char.isdigit() for char in body) and any(char.isalpha() for char in body)
