@@ -14,6 +14,7 @@ from typing import Any, Self
 import httpx
 
 ROOT = Path(__file__).parent.parent
+ORDER = {"order_id": "A17", "status": "delivered", "total": 120.50, "email": "ann@example.com"}
 WHO = {"principal": "c_123", "roles": ["customer"]}
 
 

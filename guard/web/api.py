@@ -26,7 +26,7 @@ from guard.web import bodies
 from guard.web.answers import answer, problem
 from guard.web.bodies import RequestError
 from guard.web.description import described
-from guard.web.remote import Remote, Ticket
+from guard.web.remote import ContradictedError, Remote, Ticket
 from guard.web.site import site
 from guard.web.tokens import Token, Tokens
 from guard.wires import wire as wire_named
@@ -132,7 +132,10 @@ async def decide(api: Api, body: JsonObject, token: Token) -> JsonObject:
 async def report(api: Api, body: JsonObject, token: Token) -> JsonObject:
     """Say how a call ended and get what the model may see of it."""
     bodies.fields(body, ("ticket", "status"), ("result", "message"))
-    found = await api.remote.report(bodies.text(body["ticket"], "ticket"), bodies.report(body), token.name)
+    try:
+        found = await api.remote.report(bodies.text(body["ticket"], "ticket"), bodies.report(body), token.name)
+    except ContradictedError:
+        raise RequestError("this call was reported already, and otherwise: the first report counts", 409) from None
     if found is None:
         raise RequestError(
             "no call waits under this ticket: it was given up or the server was started again; an action is unknown", 404

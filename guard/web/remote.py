@@ -11,11 +11,11 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from guard.core.model import Outcome
-from guard.core.values import Json, JsonObject
+from guard.core.values import Json, JsonObject, equal
 from guard.errors import OutcomeUnknownError, ToolError
 from guard.runner.report import ReportedError
 from guard.tools import RegisteredTool
@@ -48,8 +48,16 @@ class Ticket:
     owner: str = ""
 
 
+class ContradictedError(Exception):
+    """A call was reported once already, and otherwise than now: the first report counts."""
+
+
 class FailedError(ReportedError):
     """The loop says that its tool failed, and nothing that the model may read."""
+
+
+def _same(one: Report, other: Report) -> bool:
+    return (one.status, one.message) == (other.status, other.message) and equal(one.result, other.result)
 
 
 _ASKED: ContextVar[Ticket] = ContextVar("ticket")
@@ -61,7 +69,7 @@ class Remote:
     def __init__(self, seconds: float = REPORT_SECONDS) -> None:
         self._seconds = seconds
         self._open: dict[str, Ticket] = {}
-        self._done: OrderedDict[str, tuple[str, Outcome]] = OrderedDict()
+        self._done: OrderedDict[str, tuple[Ticket, Outcome]] = OrderedDict()
 
     def tools(self, names: Iterable[str]) -> dict[str, RegisteredTool]:
         """Tools of these names, each run elsewhere."""
@@ -122,21 +130,26 @@ class Remote:
         """Keep the outcome for a report that is sent once more."""
         self._open.pop(ticket.token, None)
         if not task.cancelled() and task.exception() is None and ticket.reached.is_set():
-            self._done[ticket.token] = (ticket.owner, task.result())
+            self._done[ticket.token] = (ticket, task.result())
             while len(self._done) > _KEPT:
                 self._done.popitem(last=False)
 
     async def report(self, token: str, report: Report, owner: str) -> Outcome | None:
-        """The outcome of a call, now that it is known how it ended; the first report counts. None for a ticket that is not known here."""
+        """The outcome of a call, now that it is known how it ended. None for a ticket that is not known here.
+
+        The first report counts. The same once more gives its outcome, marked as replayed; another one raises ContradictedError.
+        """
         ended = self._done.get(token)
-        if ended is not None:
-            return ended[1] if ended[0] == owner else None
-        ticket = self._open.get(token)
+        ticket = ended[0] if ended is not None else self._open.get(token)
         if ticket is None or ticket.owner != owner or not ticket.reached.is_set() or ticket.outcome is None:
             return None
+        again = ended is not None or ticket.report.done()
         if not ticket.report.done():
             ticket.report.set_result(report)
-        return await asyncio.shield(ticket.outcome)
+        elif not _same(ticket.report.result(), report):
+            raise ContradictedError
+        outcome = await asyncio.shield(ticket.outcome)
+        return replace(outcome, replayed=True) if again else outcome
 
     async def close(self) -> None:
         """Give up every call that has no report: actions are unknown. Their outcomes are in the ledger afterwards."""
