@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from audit_month_kit import Maker
 from console_kit import Browser, Console, console
+from record_kit import fitting
 from search_kit import HOSTILE, log
 from test_audit_inert import PLAIN, elements, events
 
@@ -160,6 +162,24 @@ def test_a_month_shows_its_charts_and_is_to_be_had_as_a_file(auditor: Browser) -
     assert whole.headers["content-disposition"] == 'attachment; filename="audit-2027-01.html"'
     assert "/audit" not in whole.text
     assert auditor.open("/audit/report?month=x").status == 404
+
+
+def test_a_report_that_is_taken_along_is_on_record(running: Console, auditor: Browser) -> None:
+    """By whom, and the digest of exactly what they got; looking at the page is none, and what a browser fetches ahead gets no file."""
+    before = len(running.guard.store.search(Sought(kinds=("audit.export",), limit=9)))
+    whole = auditor.open("/audit/report/file?month=2026-12").answer
+    auditor.open("/audit/report?month=2026-12")
+    [last] = running.guard.store.search(Sought(kinds=("audit.export",), limit=1))
+    told = entry(last)
+    assert told.at("export", "sha256") == hashlib.sha256(whole.content).hexdigest()
+    assert (told.text("actor", "ref"), told.text("tenant"), told.text("export", "name")) == (
+        "r.admin",
+        "acme",
+        "audit-2026-12.html",
+    )
+    assert fitting(last.body)
+    ahead = auditor.open("/audit/report/file?month=2026-12", **{"Sec-Purpose": "prefetch"})
+    assert (ahead.status, len(running.guard.store.search(Sought(kinds=("audit.export",), limit=9)))) == (503, before + 1)
 
 
 def test_the_style_is_a_file(auditor: Browser) -> None:

@@ -45,10 +45,14 @@ def test_sinks_send_what_there_is_and_say_how_they_stand(run: Run, asked: Guard,
     before = run("sinks", "status")
     assert (before.code, before.out.splitlines()[2].split()[:3]) == (0, ["archive", "never", str(count)])
     ran = run("sinks", "run", "--once")
+    told = [json.loads(one.body)["export"] for one in asked.store.audit() if '"audit.export"' in one.body]
+    assert told[0] == {"step": "begin", "to": "archive", "form": "JsonLines", "kinds": [], "behind": {}}
+    assert told[1] == {"step": "end", "to": "archive", "form": "JsonLines", "count": count, "upto": {"0": count + 1}}
+    count += 1  # the record of the beginning
     assert (ran.code, ran.out) == (0, f"archive: {count} sent\n")
     after = run("sinks", "status", "--json").json
-    assert [(one["state"], one["waiting"], one["sent"]) for one in after] == [("ok", 0, count)]
-    assert verify_files((tmp_path / "out").iterdir()).records == count
+    assert [(one["state"], one["waiting"], one["sent"]) for one in after] == [("ok", 0, count + 1)]
+    assert verify_files((tmp_path / "out").iterdir()).records == count + 1
     assert run("sinks", "run", "--once").out == ""
 
 

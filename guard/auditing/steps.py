@@ -107,6 +107,12 @@ def _delivered(one: Entry) -> tuple[str, str]:
     return ("outcome given back once more" if one.at("exec", "replayed") else "outcome given back"), "plain"
 
 
+def _exported(one: Entry) -> tuple[str, str]:
+    to, count = one.text("export", "to"), one.at("export", "count")
+    done = {"begin": f"records go to {to} from here on", "end": f"{count} records sent to {to}"}
+    return done.get(one.text("export", "step"), f"{one.text('export', 'name')} taken along"), "plain"
+
+
 def _other(one: Entry) -> tuple[str, str]:
     status = one.text("approval_state", "status") or one.text("exec", "status")
     return one.text("kind").replace(".", " ").replace("_", " ") + (f": {status}" if status else ""), "plain"
@@ -137,6 +143,7 @@ WORDS: Mapping[str, Callable[[Entry], tuple[str, str]]] = {
     "call.unknown": _said("bad", "outcome unknown: it may or may not have taken effect"),
     "call.reconciled": _reconciled,
     "result.delivered": _delivered,
+    "audit.export": _exported,
     "payload.erased": _said("plain", "the full arguments and result were erased"),
 }
 

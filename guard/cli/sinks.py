@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from guard.cli.places import DEFAULT_STORE, UsageError, existing_store
 from guard.cli.show import json_text, spell
@@ -22,6 +22,7 @@ from guard.cli.views import utc
 from guard.core.outbox import Outbox, Standing
 from guard.core.ports import Store
 from guard.core.values import JsonObject
+from guard.errors import StoreError
 from guard.sinks import Follower, Planned, Relay, Step
 from guard.stores.outbox import outbox_of
 
@@ -133,6 +134,7 @@ def _forever(relay: Relay, stop: threading.Event) -> int:
 
 
 def _once(relay: Relay, stop: threading.Event) -> int:
+    relay.begin()
     return max([_through(relay, one, stop) for one in relay.followers], default=0)
 
 
@@ -143,8 +145,16 @@ def _through(relay: Relay, follower: Follower, stop: threading.Event) -> int:
         if step.did in ("failed", "waiting", "elsewhere", "down"):
             return 1
         if step.did == "idle" and step.wait:
+            _ended(follower)
             return 0
     return 1
+
+
+def _ended(follower: Follower) -> None:
+    """Put on record what was sent, and send that record as well: nothing waits afterwards."""
+    with suppress(StoreError):
+        follower.end()
+        follower.step()
 
 
 def _say(name: str, step: Step, *, as_json: bool) -> None:
@@ -180,6 +190,7 @@ def _again(one: Planned, box: Outbox) -> JsonObject:
         if step.did != "sent":
             break
     error = "another process is sending; try again" if step.did == "elsewhere" else step.error or None
+    follower.end()
     follower.close()
     left = box.standing(one.sink.name)
     return {"sink": one.sink.name, "sent": sent, "left": 0 if left is None else left.letters, "error": error}

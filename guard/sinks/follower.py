@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from secrets import token_hex
 
+from guard.core import audit_exports
 from guard.core.outbox import Advance, Outbox, Standing
 from guard.core.ports import Sealed
 from guard.sinks import passing
@@ -49,11 +51,20 @@ class Follower:
         self._first = 0  # the chain that is asked first: each has its turn
         self._ahead: dict[int, int] = {}  # how far only records of other kinds came, where that is not written down yet
         self._kept = 0.0
+        self._count = 0  # records that were sent, besides those about exports
 
     def begin(self) -> None:
-        """Write down where a new sink begins, so that `newest` means from here on. Raises StoreError."""
+        """Write down where a new sink begins, so that `newest` means from here on, and put it on record. Raises StoreError."""
         if self._outbox.standing(self.sink.name) is None and (mine := self._seize()) is not None:
-            self._keep(Advance(sink=mine.sink))
+            event = audit_exports.begins(mine.sink, type(self.sink).__name__, self.bounds.kinds, mine.cursors)
+            self._keep(Advance(sink=mine.sink, events=(event,)))
+
+    def end(self) -> None:
+        """Put on record how many records were sent since this follower was made. Raises StoreError."""
+        if self._count and (mine := self._seize()) is not None:
+            event = audit_exports.ends(mine.sink, type(self.sink).__name__, self._count, mine.cursors)
+            self._keep(Advance(sink=mine.sink, failures=mine.failures, due=mine.due, error=mine.error, events=(event,)))
+            self._count = 0
 
     def step(self) -> Step:
         """Send one batch, if there is one. Raises StoreError."""
@@ -89,10 +100,8 @@ class Follower:
 
     def close(self) -> None:
         """Close the sink, waiting for it no longer than one attempt may take."""
-        try:
+        with suppress(SinkError):
             self._limited.run(self.sink.close, self.bounds.timeout)
-        except SinkError:
-            return
 
     def _wants(self, one: Sealed) -> bool:
         return wanted(entry(one).kind, self.bounds.kinds)
@@ -138,6 +147,12 @@ class Follower:
                 self._limited.run(lambda: self.sink.send(chosen), self.bounds.timeout)
         except SinkError as error:
             sent = max(0, min(error.sent, len(chosen) - 1))
+            self._counted(chosen[:sent])
             done = batch[: batch.index(chosen[sent])]
             return Tried(done=done, left=chosen[sent:], sent=sent, error=error)
+        self._counted(chosen)
         return Tried(done=batch, sent=len(chosen))
+
+    def _counted(self, sent: Sequence[Sealed]) -> None:
+        """Records about exports are not counted: else each run would have sent something, the record of the last one."""
+        self._count += sum(entry(one).kind != audit_exports.KIND for one in sent)

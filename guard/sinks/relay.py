@@ -46,9 +46,8 @@ class Relay:
     def start(self) -> Self:
         """Begin; a second time does nothing."""
         if not self._threads:
+            self.begin()
             for one in self.followers:
-                with suppress(StoreError):  # a store that is down may be up by the first step
-                    one.begin()
                 name = f"guard-follower-{one.sink.name}"
                 self._threads.append(threading.Thread(target=self._run, args=(one,), name=name, daemon=True))
             for thread in self._threads:
@@ -61,7 +60,15 @@ class Relay:
         for thread in self._threads:
             thread.join(seconds)
         for one in self.followers:
+            with suppress(StoreError):  # what was sent is known to the cursors all the same
+                one.end()
             one.close()
+
+    def begin(self) -> None:
+        """Write down where new sinks begin."""
+        for one in self.followers:
+            with suppress(StoreError):  # a store that is down may be up by the first step
+                one.begin()
 
     def __enter__(self) -> Self:
         return self.start()

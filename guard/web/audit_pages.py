@@ -1,4 +1,4 @@
-"""Audit pages: what an auditor reads at a browser: a search in the records, the life of one call, a month with its charts. GET only; changes nothing.
+"""Audit pages: what an auditor reads at a browser: a search in the records, the life of one call, a month with its charts. GET only; nothing changes but the record of a file taken along.
 
     GET /audit                 records, newest first, with filters
     GET /audit/report          a month; `month`
@@ -12,6 +12,7 @@ For people with the scope `admin`, and only the records of their own tenant. Wha
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
@@ -27,6 +28,7 @@ from guard.auditing.entry import Entry, entry
 from guard.auditing.log import place
 from guard.auditing.month import report
 from guard.auditing.timeline import candidates, life
+from guard.core import audit_exports
 from guard.core.ports import Store
 from guard.core.searching import Sought
 from guard.core.values import JsonObject
@@ -34,6 +36,7 @@ from guard.web import frame
 from guard.web.bodies import RequestError
 from guard.web.people import Person
 from guard.web.site import site
+from guard.web.viewing import ahead
 
 SHOWN = 100
 """Records of one page."""
@@ -194,10 +197,17 @@ async def month(request: Request, person: Person) -> Response:
 
 
 async def filed(request: Request, person: Person) -> Response:
-    """The same as one file."""
+    """The same as one file. That it was taken along, and by whom, is on record before it is sent."""
+    if ahead(request):
+        raise RequestError("A report is given to whoever asks for it, and not fetched ahead.", 503)
     made = await _made(request, person)
-    headers = {"Content-Disposition": f'attachment; filename="audit-{made["month"]}.html"'}
-    return Response(page.whole(made).encode("utf-8", "replace"), headers=headers, media_type="text/html")
+    name, data = f"audit-{made['month']}.html", page.whole(made).encode("utf-8", "replace")
+    if request.method != "HEAD":
+        actor = {"type": "human", "ref": person.session.principal, "assurance": person.assurance, "via": person.via}
+        event = audit_exports.taken("report", name, hashlib.sha256(data).hexdigest(), actor, person.session.tenant)
+        await asyncio.to_thread(_store(request).record, (), [event])
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(data, headers=headers, media_type="text/html")
 
 
 _STYLE = (
