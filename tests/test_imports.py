@@ -78,6 +78,7 @@ HELPERS = (
     "audit_ends",
     "audit_asked",
     "audit_votes",
+    "spoken",
     "exported",
     "audit_exports",
     "context",

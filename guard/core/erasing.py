@@ -61,7 +61,8 @@ class Erasing(Protocol):
 def bare(approval: Approval) -> Approval:
     """An approval that is over, without anybody's data: who was asked, who decided and when is left."""
     votes = tuple(replace(vote, reason=None, note=None) for vote in approval.votes)
-    return replace(approval, arguments={}, origins={}, show=(), call_id="", reason=None, effect="", votes=votes)
+    kept = replace(approval, arguments={}, origins={}, show=(), call_id="", reason=None, effect="", votes=votes)
+    return replace(kept, edited_why="", words=replace(approval.words, text=""))
 
 
 def erased(found: Erased, actor: Mapping[str, Json], reason: str) -> Event:
