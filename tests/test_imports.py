@@ -58,6 +58,7 @@ HELPERS = (
     "unseen",
     "legible",
     "facts",
+    "wording",
     "briefing",
     "rights",
     "handles",

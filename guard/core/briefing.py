@@ -14,6 +14,7 @@ from guard.core.approval import Approval
 from guard.core.facts import Argument, span
 from guard.core.legible import Piece
 from guard.core.values import JsonObject
+from guard.core.wording import notes
 
 STATUSES = {
     "pending": "waiting for a decision",
@@ -30,7 +31,10 @@ LIVE = ("pending", "approved")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
-    """What is told about one approval. `document` holds what was hashed; everything here is taken from it or says how the question stands now."""
+    """What is told about one approval. `document` holds what was hashed; everything here is taken from it or says how the question stands now.
+
+    `beside` is what is to be known of the model's words, which stand below all of this.
+    """
 
     approval: Approval
     presented: str
@@ -41,6 +45,7 @@ class Briefing:
     why: tuple[str, ...]
     may: str
     have: int
+    beside: tuple[str, ...]
     left: float | None
 
     @property
@@ -63,13 +68,14 @@ def briefing(approval: Approval, document: JsonObject, presented: str, now: floa
     return Briefing(
         approval=approval,
         presented=presented,
-        status=STATUSES[approval.status],
+        status=_status(approval),
         arguments=tuple(sorted(facts.arguments(document), key=lambda one: not one.first)),
         warnings=facts.warnings(texts),
         permits=permits(approval),
         why=approval.why or ("the policy asks a person before this call runs",),
         may=deciders(approval),
         have=len(approval.yes) if needs is None else approval.need - needs,
+        beside=notes(approval.words),
         left=approval.ends_at - now if approval.status in LIVE else None,
     )
 
@@ -93,9 +99,14 @@ def deciders(approval: Approval) -> str:
     return "; ".join(filter(None, (own, others)))
 
 
+def _status(approval: Approval) -> str:
+    unused = approval.status == "expired" and approval.use_by is not None
+    return "approved and not used in time, does not run" if unused else STATUSES[approval.status]
+
+
 def ended(approval: Approval) -> str:
     """Who decided or ended it, when and why, in words; nothing while it waits."""
-    told = STATUSES[approval.status].capitalize()
+    told = _status(approval).capitalize()
     if approval.status == "pending":
         return ""
     who = approval.ended_by or approval.decided_by

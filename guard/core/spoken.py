@@ -16,9 +16,7 @@ from guard.core.pointers import at
 from guard.core.ports import Redactor
 from guard.core.sealing import veiled
 from guard.core.views import Revealed
-
-MOST = 8_000
-"""Characters of the model's words that are kept; how many there were is kept as well, so that the cut can be said."""
+from guard.core.wording import MOST
 
 
 def beside(question: Approval, text: str, redactor: Redactor, salt: str) -> Approval:

@@ -18,6 +18,7 @@ from guard.core.presented import document, masked, presented
 from guard.core.revising import Revision
 from guard.core.rights import Rights
 from guard.core.values import Json, JsonObject
+from guard.core.wording import Ran, became
 from guard.errors import ApprovalError
 from guard.runner import editing
 from guard.runner.behind import hiding
@@ -32,7 +33,7 @@ class View:
     """One approval as this person may see it: `document` is what to show, `presented` its digest, which the vote carries back (`seen`).
 
     In `approval` and `previous` (the revision before) a mask stands in the place of what the policy calls secret. `needs` is how many more
-    people must say yes.
+    people must say yes, `ran` what became of the call.
     """
 
     approval: Approval
@@ -41,6 +42,7 @@ class View:
     presented: str
     entitled: bool
     needs: int
+    ran: Ran | None = None
 
     @property
     def seen(self) -> Seen:
@@ -81,6 +83,7 @@ class Approvals:
             presented=presented(approval, previous),
             entitled=entitled,
             needs=max(0, approval.need - len(counted)) if approval.status == "pending" else 0,
+            ran=None if approval.status == "pending" else became(approval, self._guard.store.call(editing.key_of(approval))),
         )
 
     def approve(

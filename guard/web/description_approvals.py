@@ -102,7 +102,37 @@ _APPROVAL: JsonObject = {
     "reason": MAYBE,
     "supersedes": MAYBE,
     "edited_by": MAYBE,
+    "edited_why": {"type": "string", "description": "The reason of who made this revision."},
     "votes": {"type": "array", "items": {"type": "object"}},
+}
+_RAN: JsonObject = {
+    "description": "What became of the call; null while nothing was tried.",
+    "anyOf": [
+        shape(
+            {
+                "status": {"enum": ["started", "done", "failed", "unknown", "refused"]},
+                "at": {**TIME, "description": "When it was taken, or refused."},
+                "reason": MAYBE,
+                "content": {"type": "string", "description": "What went back to the model, redacted."},
+            }
+        ),
+        {"type": "null"},
+    ],
+}
+_WORDS: JsonObject = {
+    "description": "What the model wrote beside the call, to be shown below everything else and labelled by `note`. It was not checked and "
+    "decides nothing. The document holds its digest.",
+    "anyOf": [
+        shape(
+            {
+                "note": TEXT,
+                "text": {"type": "string", "description": "Redacted, and cut where it was long; empty once it was erased."},
+                "size": {"type": "integer", "description": "How many characters the model wrote."},
+                "digest": TEXT,
+            }
+        ),
+        {"type": "null"},
+    ],
 }
 _ANSWERS: dict[str, JsonObject] = {
     "Me": shape(
@@ -133,6 +163,8 @@ _ANSWERS: dict[str, JsonObject] = {
             **_SEEN,
             "needs": {"type": "integer", "description": "How many more people must say yes."},
             "you": shape(_YOU),
+            "ran": _RAN,
+            "words": _WORDS,
         },
         closed=False,
     ),

@@ -25,7 +25,7 @@ from guard.wires.texts import blocks_of, follow_up_blocks, text_of, words_of
 
 MOST_CALLS = 128  # the provider rejects a longer tool_calls list in a history
 SPELLING = Spelling(most=64)
-_FOREIGN = frozenset({"tool_use", "tool_result", "server_tool_use"})
+_FOREIGN = ("tool_use", "tool_result", "server_tool_use")  # no set: a host may put anything in the place of a type
 _NEVER_NULL = frozenset({"tool_calls", "function_call", "audio", "annotations"})  # the provider sends null, some reject it
 _SDK_ONLY = frozenset({"parsed", "parsed_arguments"})  # put there by an SDK's helper, never on the wire
 _REASONS, _REASONED = "<think>", "</think>"
