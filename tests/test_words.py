@@ -17,7 +17,7 @@ from wire_talk import CLIENTS, ask, streamed
 
 from guard import ApprovalError, Guard, PolicyWarning, Session, ToolCall
 from guard.core.presented import presented
-from guard.core.wording import MOST, notes
+from guard.core.wording import MOST, cut
 from guard.redactors import REDACTOR
 from guard.runner.erasing import Payloads
 from guard.stores.chain import verify_store
@@ -279,7 +279,7 @@ def test_cut_where_it_is_long(plain: Guard) -> None:
     words = held(plain, words=text).words
     assert (len(words.text) <= MOST, words.size) == (True, len(text))
     assert "ghp_" not in words.text
-    assert f"{len(text):,} characters, of which the first {MOST:,} at most are kept" in notes(words)[-1]
+    assert f"{len(text):,} characters, of which the first {MOST:,} at most are kept" in cut(words)
 
 
 def test_words_that_are_no_text(plain: Guard) -> None:

@@ -11,7 +11,7 @@ from guard.cli.tables import width
 from guard.core.approval import Approval
 from guard.core.briefing import utc
 from guard.core.values import JsonObject
-from guard.core.wording import GONE, HEADING, Ran, notes
+from guard.core.wording import GONE, HEADING, Ran, cut, notes
 
 _WIDE = 76
 
@@ -31,7 +31,7 @@ def words_lines(approval: Approval) -> list[str]:
     if not words.digest:
         return []
     told = quoted(words.text) if words.text else [f"  ({GONE})"]
-    return ["", HEADING, *told, *(f"  ! {spell(note)}" for note in notes(words))]
+    return ["", HEADING, *told, *(f"  ! {spell(note)}" for note in (cut(words), *notes(words)) if note)]
 
 
 def quoted(text: str) -> list[str]:

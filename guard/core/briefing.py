@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from guard.core import facts, legible
+from guard.core import facts, legible, wording
 from guard.core.approval import Approval
 from guard.core.facts import Argument, span
 from guard.core.legible import Piece
 from guard.core.values import JsonObject
-from guard.core.wording import notes
 
 STATUSES = {
     "pending": "waiting for a decision",
@@ -54,6 +53,11 @@ class Briefing:
         return legible.pieces(self.approval.effect or f"Run {self.approval.tool}")
 
     @property
+    def cut(self) -> str:
+        """That the model wrote more than is kept."""
+        return wording.cut(self.approval.words)
+
+    @property
     def changed(self) -> tuple[Argument, ...]:
         """Arguments that differ from the last revision."""
         return tuple(one for one in self.arguments if one.changed)
@@ -75,7 +79,7 @@ def briefing(approval: Approval, document: JsonObject, presented: str, now: floa
         why=approval.why or ("the policy asks a person before this call runs",),
         may=deciders(approval),
         have=len(approval.yes) if needs is None else approval.need - needs,
-        beside=notes(approval.words),
+        beside=wording.notes(approval.words),
         left=approval.ends_at - now if approval.status in LIVE else None,
     )
 

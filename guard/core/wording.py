@@ -21,9 +21,14 @@ _OVER = ("rejected", "expired", "cancelled", "revoked")  # why it does not run i
 
 
 def notes(words: Words) -> tuple[str, ...]:
-    """What somebody should know who reads them: what is hidden in the text, and that it was cut."""
-    cut = (f"the model wrote {words.size:,} characters, of which the first {MOST:,} at most are kept",)
-    return (*warnings([words.text]), *(cut if words.size > MOST and words.text else ()))
+    """What somebody should know who reads them: what is hidden in the text, and what looks like something else."""
+    return warnings([words.text])
+
+
+def cut(words: Words) -> str:
+    """That more was written than is kept; nothing where all of it is."""
+    long = words.size > MOST and bool(words.text)
+    return f"Cut here: the model wrote {words.size:,} characters, of which the first {MOST:,} at most are kept." if long else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +50,11 @@ class Ran:
 
 
 _SAID = {
-    "started": "Started, and how it ended is not known yet; taken",
-    "done": "Ran and is done; taken",
-    "failed": "Ran and failed; taken",
-    "unknown": "Started, and nobody knows whether it took effect; taken",
-    "refused": "Refused when it was about to run, so it did not run; refused",
+    "started": "How it ended is not known yet. Started",
+    "done": "Ran, and is done. Started",
+    "failed": "Ran, and failed. Started",
+    "unknown": "Nobody knows whether it took effect. Started",
+    "refused": "Did not run: it was refused when it was about to,",
 }
 
 
