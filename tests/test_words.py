@@ -21,6 +21,7 @@ from guard.core.wording import MOST, cut
 from guard.redactors import REDACTOR
 from guard.runner.erasing import Payloads
 from guard.stores.chain import verify_store
+from guard.stores.payload_keys import keyring
 from guard.wires import wire
 
 POLICY = """
@@ -243,6 +244,21 @@ def test_a_new_question_about_the_same_call_keeps_the_words(tmp_path: Path) -> N
         made.open(ANN, wire="openai-chat", conversation="conv-1").settled()
         [new] = made.approvals.list()
         assert (new.id != old.id, new.words) == (True, old.words)
+
+
+KEYS = keyring("5f" * 32)
+
+
+def test_encrypted_with_a_key(tmp_path: Path) -> None:
+    """Where the payloads are encrypted no byte of the words or of the editor's reason stands in the files, and they are read all the same."""
+    with load(tmp_path, f"sqlite:///{tmp_path}/guard.db", payload_key=KEYS) as made:
+        first = held(made)
+        new = made.approvals.edit(first.id, editor=BOSS, changes={"/amount": 4}, reason="zebra reason")
+        found = made.approvals.show(new.id)
+        assert (found.words.text, found.edited_why) == (SAID, "zebra reason")
+        files = b"".join(path.read_bytes() for path in tmp_path.glob("guard.db*"))
+    assert b"as he asked" not in files
+    assert files.count(b"zebra reason") == 1  # the one that is on record
 
 
 # -- what is shown of it ---------------------------------------------------------------------------------------------------
