@@ -171,6 +171,19 @@ def test_the_api_has_them_beside_the_document(desk: Console) -> None:
     Draft202012Validator(schema).validate(found)
 
 
+@pytest.mark.parametrize("words", ["I think so.", None, "", 7, ["x"]], ids=["text", "null", "empty", "number", "list"])
+def test_a_loop_in_another_language_sends_them(desk: Console, words: Any) -> None:
+    """`words` of `/decide` is optional, and a text where it is given."""
+    secret = desk.tokens.add("loop", ("propose",))
+    call = {"tool": "pay", "arguments": {"payee": "Ann", "amount": 5}}
+    body = {"session": {"principal": "c_1", "roles": ["clerk"]}, "conversation": "c", "call": call, "words": words}
+    answer = desk.client.post("/api/v1/decide", json=body, headers={"Authorization": f"Bearer {secret}"})
+    if words in (7, ["x"]):
+        assert (answer.status_code, answer.json()) == (400, {"error": "words must be a text"})
+    else:
+        assert desk.show(answer.json()["approval"]).words.text == (words or "")
+
+
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     return in_process(tmp_path, monkeypatch, capfd)
