@@ -31,7 +31,8 @@ def words_lines(approval: Approval) -> list[str]:
     if not words.digest:
         return []
     told = quoted(words.text) if words.text else [f"  ({GONE})"]
-    return ["", HEADING, *told, *(f"  ! {spell(note)}" for note in (cut(words), *notes(words)) if note)]
+    warned = [f"  ! {spell(note)}" for note in notes(words)]
+    return ["", HEADING, *warned, *told, *([f"  ! {cut(words)}"] if cut(words) else [])]
 
 
 def quoted(text: str) -> list[str]:
