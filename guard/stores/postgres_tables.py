@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from guard.core.approval import Approval, Vote
 from guard.core.grants import Grant
 from guard.core.model import ConversationRef
-from guard.core.ports import CallRow, Event, Sealed, Won
+from guard.core.ports import CallRow, Sealed, Won
 from guard.errors import StoreError
 from guard.stores import postgres_filing, postgres_sql, postgres_take, rows, sql
 from guard.stores.locks import OPEN, Lock
@@ -71,6 +71,9 @@ class Reading(SqlTables):
         found = self.all(postgres_filing.UNFILED, ())
         return tuple(Sealed(chain=c, seq=s, prev=p, hash=h, body=b) for c, s, p, h, b in found)
 
+    def flush(self) -> None:
+        """Records are sealed at the end of the transaction, where heads are locked: see `Writing.finish`."""
+
     def finish(self) -> None:
         """End the transaction."""
         self.connection.commit()
@@ -88,7 +91,6 @@ class Writing(Reading):
         self._locked: dict[str, Reply] = {}
         self._saved: set[str] = set()
         self._foreseen: dict[tuple[Any, ...], Part] = {}
-        self._events: list[Event] = []
 
     def finish(self) -> None:
         """Seal the records and commit, in one round trip."""
@@ -275,9 +277,3 @@ class Writing(Reading):
         """One grant; it stays so until the transaction ends."""
         self.run(postgres_sql.LOCK_GRANT, grant_id)
         return super().granted(grant_id)
-
-    # audit
-
-    def append(self, event: Event) -> None:
-        """Keep an event for the end of the transaction, where heads are locked."""
-        self._events.append(event)

@@ -26,6 +26,7 @@ class SqlSearch(SqlApprovals):
 
     def unfiled(self) -> tuple[Sealed, ...]:
         """The records behind the last one that is filed: few, and none where records are filed as they are written."""
+        self.flush()
         return tuple(Sealed(chain=c, seq=s, prev=p, hash=h, body=b) for c, s, p, h, b in self.all(filing_sql.UNFILED, ()))
 
     def search(self, sought: Sought) -> tuple[Sealed, ...]:

@@ -66,7 +66,9 @@ class SqliteBackend:
             nonlocal heads
             tables = FileTables(connection, self.clock(), self.stamps, connection.known, self.watermark, self.lock)
             heads = tables.heads
-            return work(tables)
+            answer = work(tables)
+            tables.flush()
+            return answer
 
         answer = self.database.transact(on, writes=writes)
         if heads:
