@@ -102,7 +102,13 @@ def test_a_new_revision_is_asked_from_its_edit_on(tmp_path: Path, name: str) -> 
 
 def test_a_database_tells_of_new_revisions_alike() -> None:
     """Also where a text holds what PostgreSQL cannot."""
-    odd = record("approval.edited", **{**_ASKED, "approval": "ap_0"}, why="\0", half="\ud800", approval_state={"status": "refused", "by": "no"})
+    odd = record(
+        "approval.edited",
+        **{**_ASKED, "approval": "ap_0"},
+        why="\0",
+        half="\ud800",
+        approval_state={"status": "refused", "by": "no"},
+    )
     with postgres_kit.database() as url:
         for name, (events, _) in _REVISED.items():
             with closing(open_store(url, clock=Clock())) as store:
@@ -110,6 +116,6 @@ def test_a_database_tells_of_new_revisions_alike() -> None:
                 state = {**named[1]["approval_state"], "by": f"{name} ap_2"}
                 store.record((), [named[0], {**named[1], "approval_state": state}, *named[2:]])
             (row,) = postgres_kit.run(url, _READ_NEW + f"'{name} ap_2'")
-            ((at,),) = postgres_kit.run(url, f"SELECT asked_at FROM v_approvals WHERE approval = '{name} ap_1'")
+            ((at,),) = postgres_kit.run(url, f"SELECT asked_at FROM v_approvals WHERE approval = '{name} ap_1'")  # noqa: S608 - our own text
             revised(name, tuple(row), at)
             assert not postgres_kit.run(url, "SELECT * FROM v_approvals WHERE approval = 'no'")

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from guard.core.log import Sealed
 from guard.core.searching import PLAIN, Filed, Sought
@@ -150,9 +150,26 @@ def _about(found: Columns, held: frozenset[str], sought: Sought) -> bool:
     return (sought.person is not None and found["principal"] == cut(sought.person)) or not held.isdisjoint(sought.tags)
 
 
-def scan(records: Iterable[Sealed], sought: Sought) -> list[tuple[Columns, Sealed]]:
-    """Those of `records` that are looked for, in the order asked for, by reading every one. One that cannot be read is not found."""
-    found = [(made, one) for one in records for made in _read(one) if meets(made, tags(one.body), sought)]
+class Read(NamedTuple):
+    """A record with its copies and keyed hashes; no copies where it cannot be read."""
+
+    copies: Columns | None
+    held: frozenset[str]
+    record: Sealed
+
+
+def read(record: Sealed) -> Read:
+    """Read a record to look whether it is sought."""
+    try:
+        return Read(columns(record.body), tags(record.body), record)
+    except (ValueError, RecursionError):
+        return Read(None, frozenset(), record)
+
+
+def scan(records: Iterable[Read | Sealed], sought: Sought) -> list[tuple[Columns, Sealed]]:
+    """Those of `records` that are looked for, in the order asked for, by looking at every one. One that cannot be read is not found."""
+    each = (one if isinstance(one, Read) else read(one) for one in records)
+    found = [(one.copies, one.record) for one in each if one.copies is not None and meets(one.copies, one.held, sought)]
     found.sort(key=_place, reverse=sought.newest)
     if sought.behind is not None:
         start = sought.behind
@@ -160,19 +177,12 @@ def scan(records: Iterable[Sealed], sought: Sought) -> list[tuple[Columns, Seale
     return found if sought.limit is None else found[: max(sought.limit, 0)]
 
 
-def _read(one: Sealed) -> Iterator[Columns]:
-    try:
-        yield columns(one.body)
-    except (ValueError, RecursionError):
-        return
-
-
 def _place(pair: tuple[Columns, Sealed]) -> tuple[int, int, int]:
     return pair[0]["at"], pair[1].chain, pair[1].seq
 
 
-def count(records: Iterable[Sealed], sought: Sought, by: tuple[str, ...]) -> Counts:
-    """How many of `records` are looked for, for each combination of values, by reading every one."""
+def count(records: Iterable[Read | Sealed], sought: Sought, by: tuple[str, ...]) -> Counts:
+    """How many of `records` are looked for, for each combination of values, by looking at every one."""
     counts: dict[tuple[Any, ...], int] = {}
     for found, _ in scan(records, sought):
         group = tuple(found["at"] // DAY if name == "day" else found[name] for name in by)
@@ -194,7 +204,7 @@ def _in_order(counts: Mapping[tuple[Any, ...], int]) -> Counts:
     return tuple(sorted(counts.items(), key=lambda pair: [(value is not None, value) for value in pair[0]]))
 
 
-def chosen(records: Iterable[Sealed], sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
+def chosen(records: Iterable[Read | Sealed], sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
     """Columns of those of `records` that are looked for."""
     return tuple(tuple(made[name] for name in names) for made, _ in scan(records, sought))
 

@@ -73,7 +73,7 @@ EXTRAS: dict[int, tuple[str, ...]] = {
     ),
     schema.STEPS.index(steps_records.STEP): steps_records.DATABASE,
     schema.STEPS.index(steps_query.STEP): postgres_filing.STEP,
-    schema.STEPS.index(steps_revisions.STEP): steps_revisions.DATABASE,
+    schema.STEPS.index(steps_revisions.STEP): (*steps_revisions.DATABASE, *postgres_filing.BEHIND),
 }
 """What PostgreSQL needs besides step n of the schema."""
 

@@ -15,7 +15,7 @@ _BY: Final = {
     "database": r"replace(replace(b.body, '\ud', '\uf'), '\u0000', '\ufffd')::json #>> '{approval_state,by}'",
 }
 _EDITS: Final = (
-    "SELECT {by} AS approval, MIN(f.ts) AS ts, MIN(f.tenant) AS tenant, MIN(f.conversation) AS conversation, MIN(f.tool) AS tool,"  # noqa: S608 - our own text
+    "SELECT {by} AS approval, MIN(f.ts) AS ts, MIN(f.tenant) AS tenant, MIN(f.conversation) AS conversation, MIN(f.tool) AS tool,"
     " MIN(f.principal) AS principal FROM filed f JOIN audit b ON b.chain = f.chain AND b.seq = f.seq"
     " WHERE f.kind = 'approval.edited' AND f.state = 'superseded' AND {by} IS NOT NULL GROUP BY 1"
 )
