@@ -79,11 +79,11 @@ _MOST: Final = 2**62
 class Asking:
     """The conditions of one search, and their values in order. `kind`: the one kind, or beginning of kinds, that this part of it is for.
 
-    `f.at` or `+f.at`: where kinds are found by their beginning, or what belongs to an approval, the time may not be what the database goes by.
+    `f.at` or `+f.at`: where kinds are found by their beginning, the time may not be what the database goes by.
     """
 
     def __init__(self, sought: Sought, kind: str | None) -> None:
-        self.at = "+f.at" if sought.asked or (kind is not None and kind.endswith("*")) else "f.at"
+        self.at = "+f.at" if kind is not None and kind.endswith("*") else "f.at"
         self.parts: list[str] = []
         self.values: list[Any] = []
         self._kind(kind)

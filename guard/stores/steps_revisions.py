@@ -1,6 +1,6 @@
-"""The step of the schema after which the view of approvals knows revisions: what a person edited is another question from then on.
+"""The step of the schema after which the view of approvals knows revisions, and what belongs to an approval is found in order of time.
 
-Nobody is asked anew by a record of its own: the record of the edit, which is about the revision before, names the new one in its body. So a new revision stands
+What a person edited is another question from then on. Nobody is asked anew by a record of its own: the record of the edit, which is about the revision before, names the new one in its body. So a new revision stands
 in `v_approvals` as soon as it was made, with the time of the edit as the one at which it was asked. The columns are those of `steps_query`. Comes before `schema`.
 """
 
@@ -41,7 +41,7 @@ def _view(where: str) -> str:
         LEFT JOIN ({edits}) e ON e.approval = a.approval"""  # noqa: S608 - our own text
 
 
-STEP: Final = ("DROP VIEW v_approvals",)
+STEP: Final = ("DROP VIEW v_approvals", "CREATE INDEX filed_asked ON filed (at, chain, seq) WHERE approval IS NOT NULL")
 FILE: Final = (_view("file"),)
 """What a file needs besides; each reads JSON in words of its own."""
 DATABASE: Final = (_view("database"),)
