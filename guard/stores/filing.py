@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
@@ -55,6 +55,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICRO = timedelta(microseconds=1)
 
 Columns = dict[str, Any]
+Judge = Callable[[Columns, frozenset[str]], bool]
 Counts = tuple[tuple[tuple[Any, ...], int], ...]
 """How many records there are of each combination of values."""
 
@@ -114,18 +115,28 @@ def _text(value: Any) -> str | None:
 # -- asking without an index -------------------------------------------------------------------------------------------
 
 
-def meets(found: Columns, held: frozenset[str], sought: Sought) -> bool:
-    """Whether a record with these copies and keyed hashes is one of those that are looked for."""
-    at = found["at"]
-    if (sought.since is not None and at < instant(sought.since)) or (sought.until is not None and at >= instant(sought.until)):
-        return False
-    if any((wanted := getattr(sought, name)) is not None and found[name] != cut(wanted) for name in PLAIN):
-        return False
-    if (sought.spoof and not found["spoof"]) or (sought.shadow and not found["shadow"]):
-        return False
-    if sought.asked and found["approval"] is None:
-        return False
-    return _of_kind(found["kind"] or "", sought.kinds) and _about(found, held, sought)
+def judge(sought: Sought) -> Judge:
+    """What says whether a record with these copies and keyed hashes is one of those that are looked for."""
+    since = None if sought.since is None else instant(sought.since)
+    until = None if sought.until is None else instant(sought.until)
+    plain = [(name, cut(value)) for name in PLAIN if (value := getattr(sought, name)) is not None]
+    marks = [name for name in ("spoof", "shadow") if getattr(sought, name)]
+    person, anybody = cut(sought.person), sought.person is None and not sought.tags
+
+    def met(found: Columns, held: frozenset[str]) -> bool:
+        at = found["at"]
+        if (since is not None and at < since) or (until is not None and at >= until):
+            return False
+        for name, value in plain:
+            if found[name] != value:
+                return False
+        if (sought.asked and found["approval"] is None) or not all(found[name] for name in marks):
+            return False
+        if not _of_kind(found["kind"] or "", sought.kinds):
+            return False
+        return anybody or (person is not None and found["principal"] == person) or not held.isdisjoint(sought.tags)
+
+    return met
 
 
 def instant(seconds: float) -> int:
@@ -142,12 +153,6 @@ def cut(value: Any) -> Any:
 
 def _of_kind(kind: str, kinds: tuple[str, ...]) -> bool:
     return not kinds or any(kind.startswith(one[:-1]) if one.endswith("*") else kind == one for one in kinds)
-
-
-def _about(found: Columns, held: frozenset[str], sought: Sought) -> bool:
-    if sought.person is None and not sought.tags:
-        return True
-    return (sought.person is not None and found["principal"] == cut(sought.person)) or not held.isdisjoint(sought.tags)
 
 
 class Read(NamedTuple):
@@ -168,13 +173,17 @@ def read(record: Sealed) -> Read:
 
 def scan(records: Iterable[Read | Sealed], sought: Sought) -> list[tuple[Columns, Sealed]]:
     """Those of `records` that are looked for, in the order asked for, by looking at every one. One that cannot be read is not found."""
-    each = (one if isinstance(one, Read) else read(one) for one in records)
-    found = [(one.copies, one.record) for one in each if one.copies is not None and meets(one.copies, one.held, sought)]
-    found.sort(key=_place, reverse=sought.newest)
+    found = sorted(_met(records, sought), key=_place, reverse=sought.newest)
     if sought.behind is not None:
         start = sought.behind
         found = [pair for pair in found if (_place(pair) < start if sought.newest else _place(pair) > start)]
     return found if sought.limit is None else found[: max(sought.limit, 0)]
+
+
+def _met(records: Iterable[Read | Sealed], sought: Sought) -> list[tuple[Columns, Sealed]]:
+    met = judge(sought)
+    each = (one if isinstance(one, Read) else read(one) for one in records)
+    return [(copies, record) for copies, held, record in each if copies is not None and met(copies, held)]
 
 
 def _place(pair: tuple[Columns, Sealed]) -> tuple[int, int, int]:
@@ -184,7 +193,7 @@ def _place(pair: tuple[Columns, Sealed]) -> tuple[int, int, int]:
 def count(records: Iterable[Read | Sealed], sought: Sought, by: tuple[str, ...]) -> Counts:
     """How many of `records` are looked for, for each combination of values, by looking at every one."""
     counts: dict[tuple[Any, ...], int] = {}
-    for found, _ in scan(records, sought):
+    for found, _ in _met(records, sought) if sought.behind is None and sought.limit is None else scan(records, sought):
         group = tuple(found["at"] // DAY if name == "day" else found[name] for name in by)
         counts[group] = counts.get(group, 0) + 1
     return _in_order(counts)
