@@ -51,6 +51,9 @@ REFUSED_KINDS: Final = ("tool.refused",)
 """Kinds that are refusals without a decision: their verdict is `refuse`."""
 
 _HALF = re.compile("[\ud800-\udfff]")
+_HELD = '"hmac":{'
+_PLACES = tuple((name, tuple((path[0], path[1] if len(path) > 1 else "") for path in places)) for name, places in PATHS.items())
+_decode = json.JSONDecoder(parse_float=Decimal).decode  # made once: `json.loads` would make one for each record
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICRO = timedelta(microseconds=1)
 
@@ -67,27 +70,49 @@ def clean(body: str) -> str:
 
 def columns(body: str) -> Columns:
     """The copies of one record. Raises ValueError (or RecursionError) where the body cannot be read."""
-    found = json.loads(clean(body), parse_float=Decimal)
+    return _columns(_read(body))
+
+
+def tags(body: str) -> frozenset[str]:
+    """The keyed hashes that a body holds."""
+    return _tags(body, _read(body)) if _HELD in body else frozenset()
+
+
+def _read(body: str) -> dict[str, Any]:
+    found = _decode(clean(body))
     if not isinstance(found, dict):
         raise ValueError("not an object")
-    out: Columns = {name: _first(found, places) for name, places in PATHS.items()}
-    ts = _text(found.get("ts"))
+    return found
+
+
+def _columns(found: dict[str, Any]) -> Columns:
+    """One loop over what is copied: whoever verifies does this for every record there is."""
+    out: Columns = {"at": 0, "ts": None}
+    get = found.get
+    for name, places in _PLACES:
+        out[name] = None
+        for top, inner in places:
+            value = get(top)
+            if inner:
+                value = value.get(inner) if type(value) is dict else None
+            if type(value) is str:
+                out[name] = value[:WIDE]
+                break
+    ts = _text(get("ts"))
     out["at"], out["ts"] = micros(ts), ts
-    out.update({name: found.get(name) if type(found.get(name)) is int else None for name in ("turn", "position")})
-    out["spoof"] = int(bool(found.get("spoof")))
+    out.update({name: value if type(value := get(name)) is int else None for name in ("turn", "position")})
+    out["spoof"] = int(bool(get("spoof")))
     out["shadow"] = int(bool(_at(found, ("decision", "shadow"))))
     if out["kind"] in REFUSED_KINDS:
         out["verdict"] = "refuse"
     return out
 
 
-def tags(body: str) -> frozenset[str]:
-    """The keyed hashes that a body holds."""
-    if '"hmac":{' not in body:
+def _tags(body: str, found: dict[str, Any]) -> frozenset[str]:
+    if _HELD not in body:
         return frozenset()
-    found = json.loads(clean(body), parse_float=Decimal)
     maps = [_at(found, path) for path in TAGGED]
-    return frozenset(str(tag)[:WIDE] for one in maps if isinstance(one, dict) for tag in one.values() if isinstance(tag, str))
+    return frozenset(tag[:WIDE] for one in maps if isinstance(one, dict) for tag in one.values() if isinstance(tag, str))
 
 
 def micros(ts: str | None) -> int:
@@ -96,10 +121,6 @@ def micros(ts: str | None) -> int:
         return (datetime.fromisoformat(ts or "") - _EPOCH) // _MICRO
     except (ValueError, TypeError):
         return 0
-
-
-def _first(body: Mapping[str, Any], places: Iterable[tuple[str, ...]]) -> str | None:
-    return next((text for path in places if (text := _text(_at(body, path))) is not None), None)
 
 
 def _at(body: Any, path: tuple[str, ...]) -> Any:
@@ -166,7 +187,8 @@ class Read(NamedTuple):
 def read(record: Sealed) -> Read:
     """Read a record to look whether it is sought."""
     try:
-        return Read(columns(record.body), tags(record.body), record)
+        found = _read(record.body)
+        return Read(_columns(found), _tags(record.body, found), record)
     except (ValueError, RecursionError):
         return Read(None, frozenset(), record)
 
@@ -220,7 +242,8 @@ def chosen(records: Iterable[Read | Sealed], sought: Sought, names: tuple[str, .
 
 def filed(record: Sealed) -> Filed:
     """What has to be filed about a record. Raises as `columns` does."""
-    return Filed(seq=record.seq, columns=columns(record.body), tags=tags(record.body))
+    found = _read(record.body)
+    return Filed(seq=record.seq, columns=_columns(found), tags=_tags(record.body, found))
 
 
 def differing(record: Sealed, stored: Filed | None) -> tuple[str, ...]:
@@ -231,5 +254,7 @@ def differing(record: Sealed, stored: Filed | None) -> tuple[str, ...]:
         return COLUMNS
     if stored is None:
         return COLUMNS
+    if stored.columns == true.columns and stored.tags == true.tags:
+        return ()
     changed = tuple(name for name in COLUMNS if stored.columns.get(name) != true.columns[name])
     return changed if stored.tags == true.tags else (*changed, "tags")
