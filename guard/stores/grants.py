@@ -179,7 +179,7 @@ def give(tables: Tables, grant: Grant, event: Callable[[Grant], Event]) -> Grant
     known = tables.granted(grant.id)
     if known is not None and known.revoked_at is not None:
         return ApprovalError("already_given", f"the grant was revoked by {known.revoked_by} at {time_text(known.revoked_at)}")
-    if known is not None and known.terms == replace(grant, at=known.at).terms:
+    if known is not None and known.terms == replace(grant, at=known.at, salt=known.salt).terms:
         if any(one.by == giver.by for one in known.givers):
             return counted(tables, known)
         if len(known.givers) < known.need:
