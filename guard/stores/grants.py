@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from guard.core.granting import Asking, FindGrants, Standing, UseGrant
-from guard.core.grants import Grant, Use, drawn, fits, reaches, room
+from guard.core.grants import Grant, Use, covers, drawn, fits, reaches, room
 from guard.core.model import Approval, ConversationRef
-from guard.core.ports import Charge, Conflict, Event
+from guard.core.ports import CallRow, Charge, Conflict, Event
 from guard.core.values import JsonObject
 from guard.errors import ApprovalError
 from guard.stores.approvals import look
@@ -76,6 +76,17 @@ def _order(grant: Grant) -> tuple[int, float, float]:
 def refused(tables: Tables, home: Home, fingerprint: str) -> bool:
     """Whether a person said no to this very call in this conversation."""
     return any(asked.approval.status == "rejected" for asked in tables.about(home, fingerprint))
+
+
+def answers(tables: Tables, row: CallRow, before: float) -> bool:
+    """Whether a grant that was given at this time or before covers a held call whose question is open. Whether today's policy offers it is not known here."""
+    asked = next((one for one in tables.about(home_of(row.key.ref), row.fingerprint) if one.approval.id == row.approval), None)
+    approval = None if asked is None else asked.approval
+    if approval is None or approval.status != "pending" or tables.now >= approval.ends_at:
+        return False
+    found = _standing(tables, Asking(key=row.key, tool=approval.tool, fingerprint=row.fingerprint)).grants
+    call = ((approval.tool, approval.definition), approval.arguments, approval.fingerprint, tables.now)
+    return any(one.givers[-1].at <= before and covers(one, row.key.ref, *call) for one in found)
 
 
 # -- using -------------------------------------------------------------------------------------------------------------------

@@ -214,8 +214,9 @@ class LedgerStore(GrantLedger, BatchStore):
         return answer
 
     def pick(self, *, grace: float, lease: float, limit: int) -> tuple[CallRow, ...]:
-        """Approved calls that nobody ran, and lost ones, for one worker."""
-        return self._tables.write(lambda tables: doubts.pick(tables, grace=grace, lease=lease, limit=limit))
+        """Approved calls that nobody ran, lost ones, and held ones that a grant answers, for one worker."""
+        found = self._tables.read(lambda tables: doubts.answered(tables, grace=grace, limit=limit))
+        return self._tables.write(lambda tables: doubts.pick(tables, grace=grace, lease=lease, limit=limit, granted=found))
 
     def wait(self, seconds: float) -> None:
         """Come back when something may have been approved, or after so many seconds."""

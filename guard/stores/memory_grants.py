@@ -6,6 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from guard.core.grants import Grant
+from guard.core.ports import CallRow
 from guard.core.values import copy
 from guard.stores.memory_budgets import MemoryBudgets
 from guard.stores.tables import Home, Place
@@ -42,6 +43,22 @@ class MemoryGrants(MemoryBudgets):
     def keep_grant(self, grant: Grant) -> None:
         """Add or replace a grant."""
         self._undo.put(self._grants, grant.id, _own(grant))
+
+    def answerable(self, before: float, limit: int) -> tuple[CallRow, ...]:
+        """Held calls that a grant may answer."""
+        found = [row for row in self._all("held") if not row.key.ref.branch and row.at <= before and self._free(row)]
+        asked = [(one.approval, row) for row in found if (one := self._asked.get(row.approval or "")) is not None]
+        open_ = [(one.requested_at, row) for one, row in asked if one.status == "pending" and one.expires_at > self.now]
+        fit = [(at, row) for at, row in open_ if any(one.at <= before for one in self._of(row))]
+        return tuple(row for _, row in sorted(fit, key=lambda pair: pair[0])[:limit])
+
+    def _of(self, row: CallRow) -> tuple[Grant, ...]:
+        return self.granted_to(row.key.ref.tenant, row.key.ref.principal, row.call.tool)
+
+    def waits(self, home: Home, place: Place) -> CallRow | None:
+        """A held call that nobody has picked."""
+        row = self._rooms[home].turns.get(place[0], {}).get(place[1])
+        return row if row is not None and row.status == "held" and self._free(row) else None
 
     def under(self, home: Home, place: Place) -> str | None:
         """The grant that a call used."""

@@ -276,6 +276,10 @@ class Writing(Reading):
         self.run(postgres_sql.LOCK_GRANT, grant_id)
         return super().granted(grant_id)
 
+    def waits(self, home: Home, place: Place) -> CallRow | None:
+        """A held call, unless another worker is about to pick it."""
+        return self._waits(postgres_sql.WAITS, home, place)
+
     # audit
 
     def append(self, event: Event) -> None:

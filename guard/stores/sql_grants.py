@@ -12,8 +12,9 @@ from typing import Any
 
 from guard.core.grants import Giver, Grant
 from guard.core.offers import SCOPES
+from guard.core.ports import CallRow
 from guard.errors import StoreError
-from guard.stores import rows
+from guard.stores import rows, sql
 from guard.stores.locks import Lock
 from guard.stores.rows import name_of
 from guard.stores.sql_budgets import SqlBudgets
@@ -67,6 +68,19 @@ class SqlGrants(SqlBudgets):
         payload = self.payload(f"grant:{grant.id}", "grant", rows.dump(raw))
         named = (grant.id, grant.tenant, grant.principal, grant.tool, grant.approval)
         self.run(KEEP, *named, grant.at, grant.until, grant.revoked_at, rows.dump(fields), payload)
+
+    def answerable(self, before: float, limit: int) -> tuple[CallRow, ...]:
+        """Held calls that a grant may answer."""
+        found = self.all(sql.ANSWERABLE, (before, self.now, self.now, before, limit))
+        return tuple(rows.call_row(one, self.lock) for one in found)
+
+    def waits(self, home: Home, place: Place) -> CallRow | None:
+        """A held call that nobody has picked."""
+        return self._waits(sql.WAITS, home, place)
+
+    def _waits(self, statement: str, home: Home, place: Place) -> CallRow | None:
+        found = self.one(statement, name_of(home), *place, self.now)
+        return None if found is None else rows.call_row(found, self.lock)
 
     def under(self, home: Home, place: Place) -> str | None:
         """The grant that a call used."""
