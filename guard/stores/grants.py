@@ -104,25 +104,29 @@ class Drawing:
 
 def checked(
     tables: Tables, use: Use, ref: ConversationRef, place: Place, tool: str, arguments: JsonObject, fingerprint: str
-) -> Drawing | str:
-    """Whether the call may draw on the grant now, or why not. From here on nobody else changes the grant. Writes nothing."""
+) -> Drawing | Conflict:
+    """What the call draws on the grant now, or why it cannot. From here on nobody else changes the grant. Writes nothing."""
     grant = tables.granted(use.grant)
     if grant is None or grant.terms != use.terms:
-        return "there is no such grant"
+        return _short("there is no such grant")
     if not reaches(grant, ref, tool, use.definition) or not fits(grant, arguments, fingerprint):
-        return "the grant is for other calls"
+        return _short("the grant is for other calls")
     if refused(tables, home_of(ref), fingerprint):
-        return "a person said no to this call"
+        return Conflict(why="a person said no to this call", approval=True)
     grant, fresh = counted(tables, grant), tables.under(home_of(ref), place) != grant.id
     if fresh and _ended(tables, home_of(ref), place, fingerprint):
-        return "the question about this call has ended"
+        return Conflict(why="the question about this call has ended", approval=True)
     status = grant.status(tables.now)
     if status == "revoked" or (fresh and status != "live"):
-        return f"the grant is {status}"
+        return _short(f"the grant is {status}")
     asked = drawn(grant, arguments)
     if fresh and not room(grant, asked):
-        return "the grant has not so much left"
+        return _short("the grant has not so much left")
     return Drawing(grant, use, asked, fresh)
+
+
+def _short(why: str) -> Conflict:
+    return Conflict(why=why, approval=True, waits=True)
 
 
 def _ended(tables: Tables, home: Home, place: Place, fingerprint: str) -> bool:
@@ -169,8 +173,8 @@ def use(tables: Tables, command: UseGrant) -> Conflict | None:
     """Let a look-up use a grant. See UseGrant."""
     home, place = own(tables, command.key.ref), (command.key.turn, command.key.position)
     found = checked(tables, command.use, command.key.ref, place, command.tool, command.arguments, command.fingerprint)
-    if isinstance(found, str):
-        return Conflict(why=found, approval=True)
+    if isinstance(found, Conflict):
+        return found
     write(tables, found, home, place, command.fingerprint)
     return None
 
