@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from guard.core.ports import CallRow, Event, Lapse
 from guard.errors import ApprovalError
-from guard.stores import grants
+from guard.stores import grant_ends, grants
 from guard.stores.budgets import release
 from guard.stores.claims import is_lost, kept
 from guard.stores.owners import home_of
@@ -95,7 +95,7 @@ def restored(tables: Tables, why: str, event: Event, doubt: Doubt) -> int:
         row = tables.row((approval.tenant, approval.conversation), (approval.turn, approval.position))
         tables.close_asked(replace(asked, approval=replace(approval, status="cancelled")))
         rows += [row] if row is not None and row.status == "held" else []
-    grants.restored(tables)
+    grant_ends.restored(tables)
     for row in rows:
         unknown, record = doubt(row)
         tables.append(record)

@@ -238,35 +238,3 @@ def shown(tables: Tables, grant_id: str) -> Grant | None:
 def listed(tables: Tables, *, tenant: str | None, principal: str | None, approval: str | None) -> tuple[Grant, ...]:
     """Grants, oldest first, with what was drawn on them."""
     return tuple(counted(tables, one) for one in tables.grants(tenant=tenant, principal=principal, approval=approval))
-
-
-def withdrawn(tables: Tables, approval: Approval) -> None:
-    """The yes was taken back: what was given with it is, too."""
-    for grant in tables.grants(tenant=None, principal=None, approval=approval.id):
-        if grant.revoked_at is None:
-            _end(tables, grant, approval.ended_by or "guard", f"the approval was {approval.status}")
-
-
-def restored(tables: Tables) -> None:
-    """A backup was put back: how often a grant was used since then cannot be known, so none of them goes on."""
-    for grant in tables.grants(tenant=None, principal=None, approval=None):
-        if grant.revoked_at is None:
-            _end(tables, grant, "guard", "a backup was put back")
-
-
-def _end(tables: Tables, grant: Grant, by: str, why: str) -> None:
-    ended = replace(grant, revoked_by=by, revoked_at=tables.now, revoked_why=why)
-    tables.append(_told_ended(ended))
-    tables.keep_grant(ended)
-
-
-def _told_ended(grant: Grant) -> Event:
-    return {
-        "kind": "grant.revoked",
-        "tenant": grant.tenant,
-        "principal": grant.principal,
-        "actor": {"type": "service"},
-        "approval": grant.approval,
-        "tool": {"name": grant.tool, "definition": grant.definition, "kind": grant.kind},
-        "grant": {"id": grant.id, "status": "revoked", "reason": grant.revoked_why},
-    }

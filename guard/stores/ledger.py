@@ -36,7 +36,7 @@ from guard.core.ports import (
 from guard.core.searching import Filed
 from guard.core.values import Json
 from guard.errors import ApprovalError, StoreError
-from guard.stores import approvals, budgets, claims, doubts, grants, lookups, turns, vault, votes
+from guard.stores import approvals, budgets, claims, doubts, grant_ends, lookups, turns, vault, votes
 from guard.stores.backend import Backend
 from guard.stores.batch_store import BatchStore
 from guard.stores.executors import me, process
@@ -256,7 +256,7 @@ class LedgerStore(GrantLedger, BatchStore):
     def _ended(tables: Tables, answer: Approval | ApprovalError) -> Approval | ApprovalError:
         """What was given together with a yes that is taken back ends with it."""
         if isinstance(answer, Approval):
-            grants.withdrawn(tables, answer)
+            grant_ends.withdrawn(tables, answer)
         return answer
 
     def search(self, sought: Sought) -> tuple[Sealed, ...]:

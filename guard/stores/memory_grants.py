@@ -44,6 +44,26 @@ class MemoryGrants(MemoryBudgets):
         """Add or replace a grant."""
         self._undo.put(self._grants, grant.id, _own(grant))
 
+    def grants_from(self, home: Home) -> tuple[tuple[Place, Grant], ...]:
+        """Grants that came from calls of a conversation."""
+        found = [(self._asked[one.approval].approval, one) for one in self._grants.values() if one.approval in self._asked]
+        return tuple(
+            ((asked.turn, asked.position), _own(one)) for asked, one in found if (asked.tenant, asked.conversation) == home
+        )
+
+    def aged_grants(self, before: float, limit: int) -> tuple[Home, ...]:
+        """The conversations of grants that may be over."""
+        found = {
+            (asked.approval.tenant, asked.approval.conversation)
+            for one in self._grants.values()
+            if not one.erased and _aged(one, before) and (asked := self._asked.get(one.approval)) is not None
+        }
+        return tuple(sorted(found)[:limit])
+
+    def wipe_grant(self, grant: Grant) -> None:
+        """Write an erased grant."""
+        self.keep_grant(grant)
+
     def answerable(self, before: float, limit: int) -> tuple[CallRow, ...]:
         """Held calls that a grant may answer."""
         found = [row for row in self._all("held") if not row.key.ref.branch and row.at <= before and self._free(row)]
@@ -67,6 +87,11 @@ class MemoryGrants(MemoryBudgets):
     def put_under(self, home: Home, place: Place, grant_id: str, amount: Decimal) -> None:  # noqa: ARG002 - the budgets know how much
         """Remember which grant a call uses."""
         self._undo.put(self._under, (home, place), grant_id)
+
+
+def _aged(grant: Grant, before: float) -> bool:
+    ends = [at for at in (grant.revoked_at, grant.until) if at is not None]
+    return min(ends) <= before if ends else grant.at <= before
 
 
 def _own(grant: Grant) -> Grant:

@@ -111,6 +111,7 @@ AGED = (
 )
 HOMES = "SELECT tenant, conversation FROM conversations WHERE principal = ? OR conversation = ? ORDER BY tenant, conversation"
 ERASED = "UPDATE calls SET erased = ? WHERE conversation = ? AND turn = ? AND position = ?"
+NO_AMOUNT = "UPDATE grant_uses SET amount = '' WHERE conversation = ? AND turn = ? AND position = ?"
 FORGET_VOTES = "DELETE FROM payloads WHERE id IN (SELECT payload FROM votes WHERE approval = ?)"
 FORGET_WORDS = "DELETE FROM payloads WHERE id IN (SELECT payload FROM words WHERE conversation = ? AND at <= ?)"
 
