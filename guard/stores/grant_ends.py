@@ -1,6 +1,6 @@
 """Ends of grants that nobody's word about the grant brings: the yes that it came with was taken back, a backup was put back, its call was erased.
 
-Each is on record with what it changes. Shared by every store; may only ask the tables. Comes after `grants`, before `doubts`, `erasing` and `ledger`.
+Each is on record with what it changes. Shared by every store; may only ask the tables. Comes after `grants`, before `votes`, `doubts`, `erasing` and `ledger`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from guard.stores.tables import Place, Tables
 
 
 def withdrawn(tables: Tables, approval: Approval) -> None:
-    """The yes was taken back: what was given with it is, too."""
+    """The yes was taken back, or the question ended by a no or a change: what was given with it, or proposed, is over, too."""
     for grant in tables.grants(tenant=None, principal=None, approval=approval.id):
         if grant.revoked_at is None:
-            _end(tables, grant, approval.ended_by or "guard", f"the approval was {approval.status}")
+            _end(tables, grant, approval.ended_by or approval.decided_by or "guard", f"the approval was {approval.status}")
 
 
 def restored(tables: Tables) -> None:

@@ -146,7 +146,10 @@ def write(tables: Tables, drawing: Drawing, home: Home, place: Place, fingerprin
     tables.put_under(home, place, grant.id, asked)
     tables.append(drawing.use.event(counted(tables, grant)))
     for question in tables.about(home, fingerprint):
-        if question.approval.status == "pending":
+        mine = (question.approval.turn, question.approval.position) == place
+        if question.approval.status == "pending" or (
+            mine and question.approval.status == "approved"
+        ):  # a yes of that very moment
             tables.append(_answered(question.approval, grant))
             ended = replace(question.approval, status="cancelled", ended_by=grant.id, ended_at=tables.now)
             tables.close_asked(replace(question, approval=ended))
