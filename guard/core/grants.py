@@ -21,6 +21,8 @@ from guard.core.values import Json, JsonObject, canonical, digest, equal, is_num
 
 GrantStatus: TypeAlias = Literal["proposed", "live", "spent", "expired", "revoked"]
 ZERO = Decimal(0)
+SLACK = 60.0
+"""Seconds by which a clock may be set back: before the giving nobody knows how long a grant has been, so that it covers nothing."""
 ERASED: JsonObject = {"erased": True}
 """What stands in the place of a constraint that was erased. It is met by no call."""
 _EXACT = Context(prec=5_000, traps=[Inexact, InvalidOperation, Overflow])
@@ -123,7 +125,7 @@ class Grant:
             return "revoked"
         if len({giver.by for giver in self.givers}) < self.need:
             return "proposed"
-        if self.until is not None and now >= self.until:
+        if now < self.at - SLACK or (self.until is not None and now >= self.until):
             return "expired"
         over = self.sum is not None and self.sum <= self.summed and self.sum > 0
         if over or (self.uses is not None and self.used >= self.uses):
@@ -214,6 +216,8 @@ def fits(grant: Grant, arguments: JsonObject, fingerprint: str) -> bool:
 
 
 def _fits_amount(constraint: JsonObject, arguments: JsonObject) -> bool:
+    if not {"field", "at_most", "where"} <= constraint.keys():
+        return False
     most, found = amount(constraint["at_most"]), single(_path(constraint["field"]), arguments)
     asked = amount(found[0]) if found else None
     if most is None or asked is None or not summable(asked) or not 0 <= asked <= most:

@@ -17,7 +17,7 @@ from guard.core.model import Approval, ConversationRef
 from guard.core.ports import CallRow, Charge, Conflict, Event
 from guard.core.values import JsonObject
 from guard.errors import ApprovalError
-from guard.stores.approvals import look
+from guard.stores.approvals import LIVE, look
 from guard.stores.budgets import draw
 from guard.stores.owners import home_of, own, visible
 from guard.stores.stamp import time_text
@@ -146,10 +146,9 @@ def write(tables: Tables, drawing: Drawing, home: Home, place: Place, fingerprin
     tables.put_under(home, place, grant.id, asked)
     tables.append(drawing.use.event(counted(tables, grant)))
     for question in tables.about(home, fingerprint):
-        mine = (question.approval.turn, question.approval.position) == place
-        if question.approval.status == "pending" or (
-            mine and question.approval.status == "approved"
-        ):  # a yes of that very moment
+        asked_here = (question.approval.turn, question.approval.position) == place
+        ends = LIVE if asked_here else frozenset({"pending"})  # a yes of that very moment is not spent on a second call
+        if question.approval.status in ends:
             tables.append(_answered(question.approval, grant))
             ended = replace(question.approval, status="cancelled", ended_by=grant.id, ended_at=tables.now)
             tables.close_asked(replace(question, approval=ended))
