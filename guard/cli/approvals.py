@@ -146,7 +146,7 @@ def _vote(arguments: argparse.Namespace, *, yes: bool, ask: bool) -> int:
         more = {"approver": here.me, "reason": arguments.reason, "seen": shown.seen, "via": "cli", "assurance": "os-user"}
         vote = here.approvals.approve if yes else partial(here.approvals.reject, note=arguments.note)
         after = vote(shown.approval.id, **more)
-        kept = None if grant is None else granting.given(here, arguments, after)
+        kept = None if grant is None else granting.given(here, arguments, after, grant)
         further = {} if kept is None else {"grant": granting.grant_json(here, kept)}
     lines = [_told(after, here.me.principal, yes=yes), *([] if kept is None else [granting.outcome(kept)])]
     print(json_text({**approval_json(after), **further}) if arguments.json else "\n".join(lines))

@@ -232,7 +232,7 @@ def _approve(board: Board) -> p.Flow[None]:
             instead=board.waited(index, question.fingerprint),
         )
         found = asked.get(question.fingerprint) or (yield from p.ask(ask))
-        if found is not None and found.status == "pending" and not lost and grants.answer(board, index, call):
+        if found is not None and found.status == "pending" and not lost and grants.answer(board, index, call, found):
             continue  # a grant answers what a person would be asked, and never a no
         if found is question and not lost:
             asked[question.fingerprint] = question

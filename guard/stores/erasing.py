@@ -1,7 +1,8 @@
 """Erasing: raw values go, and what the ledger needs so that nothing runs twice stays. Shared by every store; may only ask the tables.
 
 A call that is held, under way or unknown is not over: without its arguments nobody could decide or settle it, so it is left. The values behind the
-handles of the conversation go with the calls that brought them. Comes after `vault` and `claims`, before `ledger`.
+handles of the conversation go with the calls that brought them, and so does what a grant holds of the call that it came from: it ends by that. Comes after
+`vault`, `grants` and `claims`, before `ledger`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterable
 
 from guard.core.erasing import Erase, Erased, bare
 from guard.core.ports import CallRow
+from guard.stores import grant_ends
 from guard.stores.approvals import LIVE
 from guard.stores.tables import OPEN, Asked, Home, Tables
 
@@ -28,6 +30,7 @@ def erase(tables: Tables, command: Erase) -> Erased:
     asked = tuple(name for row in over for name in _approvals(tables, home, row, questions))
     for row in over:
         tables.wipe(command.row(row))
+    granted = grant_ends.erased(tables, command)
     words = tables.wipe_words(home, command.words_before)
     if over:
         tables.forget_handles(home, command.handles_before)
@@ -37,6 +40,7 @@ def erase(tables: Tables, command: Erase) -> Erased:
         principal=owner,
         calls=tuple(map(_place, over)),
         approvals=asked,
+        grants=granted,
         words=words,
         left=tuple(_place(row) for row in rows if row not in over),
     )

@@ -273,3 +273,7 @@ class Writing(Reading):
         """One grant; it stays so until the transaction ends."""
         self.run(postgres_sql.LOCK_GRANT, grant_id)
         return super().granted(grant_id)
+
+    def waits(self, home: Home, place: Place) -> CallRow | None:
+        """A held call, unless another worker is about to pick it."""
+        return self._waits(postgres_sql.WAITS, home, place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from guard.core.offers import SCOPES
 from guard.core.values import JsonObject
 from guard.web.desk import STATUSES
 from guard.web.voting import DECISIONS, MOST_REVISION, MOST_TEXT, MOST_VOTES
@@ -48,8 +49,19 @@ _DECIDED: JsonObject = {
     "note": {"type": ["string", "null"], "maxLength": MOST_TEXT, "description": "Of a rejection; the model never reads it."},
 }
 _HOW = ("reason", "note")
+_GRANT: JsonObject = {
+    "type": ["object", "null"],
+    "description": "A standing permission to give with a yes, as it was read among the offers: another one by now gives 409, and nothing is decided.",
+    "properties": {
+        "scope": {"enum": [*SCOPES]},
+        "until": {**MAYBE, "format": "date-time", "description": "As it was read."},
+        "presented": {**TEXT, "description": "The digest of the words that were read."},
+    },
+    "required": ["scope", "presented"],
+    "additionalProperties": False,
+}
 _BODIES: dict[str, JsonObject] = {
-    "Ballot": shape(_DECIDED, optional=_HOW),
+    "Ballot": shape({**_DECIDED, "grant": _GRANT}, optional=(*_HOW, "grant")),
     "Ballots": shape(
         {
             "votes": {
@@ -165,8 +177,10 @@ _ANSWERS: dict[str, JsonObject] = {
             "you": shape(_YOU),
             "ran": _RAN,
             "words": _WORDS,
+            "grant": {"type": "object", "description": "What was given with this vote, as `Grant`."},
         },
         closed=False,
+        optional=("grant",),
     ),
     "Results": shape(
         {

@@ -26,7 +26,7 @@ from guard.core.values import digest
 from guard.core.wording import Ran
 from guard.errors import ApprovalError
 from guard.runner.approvals import View, wrote
-from guard.web import frame, guarding, html
+from guard.web import frame, giving, guarding, html
 from guard.web.edits import fields_of
 from guard.web.frame import Problem
 from guard.web.people import Person
@@ -92,14 +92,17 @@ async def shown(
     """The page of an approval as it stands now. Raises ApprovalError for one that this person may not see."""
     view = await site(request).guard.approvals.view(approval_id, person.session)
     await asyncio.to_thread(site(request).viewings.note, request, person, [view])
-    told = told_of(view, site(request).clock())
+    told, acts = told_of(view, site(request).clock()), may(view, person)
+    offers = await asyncio.to_thread(giving.offered, request, person, view) if acts.vote else []
     return frame.page(
         request,
         person,
         "approval.html",
         status,
         b=told,
-        may=may(view, person),
+        may=acts,
+        offers=offers,
+        given=await asyncio.to_thread(giving.from_here, request, person, view.approval),
         cannot=cannot(view, person),
         ended=ended(view.approval),
         ran=view.ran,
