@@ -52,10 +52,10 @@ class Filer:
 
     def wrote(self) -> None:
         """Records were committed: file them in a moment, unless that is due already."""
-        if self._timer is not None or self._closed or (self._rest_until and monotonic() < self._rest_until):
+        if self._pending() or self._closed or (self._rest_until and monotonic() < self._rest_until):
             return
         with self._lock:
-            if self._timer is not None:
+            if self._pending():  # another thread was faster
                 return
             self._timer = timer = threading.Timer(MOMENT, _due, (weakref.ref(self),))
             timer.daemon, timer.name = True, "guard-filer"
@@ -63,6 +63,9 @@ class Filer:
                 timer.start()
             except RuntimeError:  # no thread can be started: the next record tries again
                 self._timer = None
+
+    def _pending(self) -> bool:
+        return self._timer is not None
 
     def due(self) -> None:
         """The moment is over."""
