@@ -125,7 +125,7 @@ class Gates:
         if self._blind or "\\" in text or (not text.isascii() and foldable(text)):
             return False
         still = _QUIET(text) if self._set is None else self._still(text)
-        return still and not any(shape(text) for shape in self._shapes)
+        return still and not (self._shapes and any(shape(text) for shape in self._shapes))
 
     def _still(self, text: str) -> bool:
         raw = _raw(text)

@@ -30,6 +30,7 @@ REST: Final = 30.0
 """Seconds until it is tried again, where it failed."""
 MANY: Final = 1_000
 """Unfiled records that whoever meets them has filed: somebody died before they were."""
+_PATIENCE: Final = 5.0  # seconds that closing waits for a portion
 _LOG: Final = logging.getLogger("guard.stores.filing")
 _all: weakref.WeakSet[Filer] = weakref.WeakSet()
 
@@ -45,27 +46,35 @@ class Filer:
 
     def _renew(self) -> None:
         """Nothing is due: at first, and in the child of a fork, where what was written is the parent's to file."""
-        self._lock = threading.Lock()
+        self._lock, self._busy = threading.Lock(), threading.Lock()
         self._timer: threading.Timer | None = None
         self._rest_until = 0.0  # where filing failed: monotonic seconds
 
     def wrote(self) -> None:
         """Records were committed: file them in a moment, unless that is due already."""
-        if self._timer is not None or self._closed or (self._rest_until and monotonic() < self._rest_until):
+        if self._pending() or self._closed or (self._rest_until and monotonic() < self._rest_until):
             return
-        with self._lock, suppress(RuntimeError):  # no thread can be started: the next record tries again
-            if self._timer is None:
-                timer = threading.Timer(MOMENT, _due, (weakref.ref(self),))
-                timer.daemon, timer.name = True, "guard-filer"
+        with self._lock:
+            if self._pending():  # another thread was faster
+                return
+            self._timer = timer = threading.Timer(MOMENT, _due, (weakref.ref(self),))
+            timer.daemon, timer.name = True, "guard-filer"
+            try:
                 timer.start()
-                self._timer = timer
+            except RuntimeError:  # no thread can be started: the next record tries again
+                self._timer = None
+
+    def _pending(self) -> bool:
+        return self._timer is not None
 
     def due(self) -> None:
         """The moment is over."""
-        self._timer = None  # what is written from here on may not be seen any more, and has a moment of its own
+        more: bool | None = None
         try:
-            while (more := self._run(partial(portion, wait=False))) and not self._closed:
-                pass
+            with self._busy:
+                self._timer = None  # what is written from here on may not be seen any more, and has a moment of its own
+                while more := self._run(partial(portion, wait=False)):
+                    pass
         except Exception as error:  # noqa: BLE001 - nothing depends on it, whatever it was: searches read what is not filed
             self._rest_until = monotonic() + REST
             if not self._closed:
@@ -80,14 +89,16 @@ class Filer:
             pass
 
     def close(self) -> None:
-        """File what is due, where that can be done at once."""
+        """File what is due, where that can be done at once; what is under way is waited for a while."""
         timer, self._timer, self._closed = self._timer, None, True
-        if timer is None:
-            return
-        timer.cancel()
+        if timer is not None:
+            timer.cancel()
+        mine = self._busy.acquire(timeout=_PATIENCE)
         with suppress(StoreError, FailedError):
-            while self._run(partial(portion, wait=False)):
-                pass
+            if timer is not None and mine:
+                self.all()
+        if mine:
+            self._busy.release()
 
 
 def portion(wire: Wire, *, wait: bool) -> bool | None:
