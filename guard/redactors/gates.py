@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import Any
 
 from guard.redactors.calm import calm
-from guard.redactors.card import cards_in_json
+from guard.redactors.card import may_be
 from guard.redactors.engine import finder, re2
 from guard.redactors.find import Detector, Finder, Span
 from guard.redactors.fold import foldable, plain
@@ -102,8 +102,10 @@ NESTED: tuple[tuple[str, str], ...] = (
 """The same for texts inside texts."""
 
 
-_QUIET = Quiet(_CARD, _PHONE)
-_ONLY_CARD = [next(number for number, (name, _) in enumerate(GATES) if name == "card")]
+_QUIET = Quiet(_PHONE)
+_CARDS = next(number for number, (name, _) in enumerate(GATES) if name == "card")
+_ONLY_CARD = [_CARDS]
+_DIGITS = re.compile(b"[0-9]+(?:[ -][0-9]+)*")
 
 
 class Gates:
@@ -126,8 +128,19 @@ class Gates:
         return still and not any(shape(text) for shape in self._shapes)
 
     def _still(self, text: str) -> bool:
-        found = self._set.Match(_raw(text))
-        return not found or (found == _ONLY_CARD and not cards_in_json(text))
+        raw = _raw(text)
+        found = self._set.Match(raw)
+        return not found or (found == _ONLY_CARD and not self._carded(raw))
+
+    def _carded(self, raw: bytes) -> bool:
+        """Whether a card may be among the runs of digits that begin like one."""
+        match = self._each[_CARDS].search(raw, 0)
+        while match is not None:
+            run = _DIGITS.match(raw, match.start())
+            if run is None or may_be(run.group().replace(b" ", b"-").decode()):
+                return True
+            match = self._each[_CARDS].search(raw, run.end())
+        return False
 
     def loud(self, texts: Sequence[str]) -> Collection[str]:
         """The texts in which something may be hidden under an ordinary key; empty where there is surely nothing."""
