@@ -53,6 +53,14 @@ _PHONES = tuple(word for word in PHONE_WORDS if word.isascii())
 _DIALLED = re.compile("|".join(_PHONES))
 
 
+_TAILS = frozenset(word[-3:].encode() for word in (*_SECRET, "bearer", "basic", "curl"))
+_HEADS = frozenset(word[:3].encode() for word in _PHONES)
+_WORDS = frozenset(word.encode() for word in _TELLING)
+_FIRST = frozenset(sign[:2].encode() for sign in _STARTS)
+_LEFT = frozenset(word.encode() for word in _BEGUN)
+"""The ends, beginnings and wholes of the words that say something."""
+
+
 class Saying:
     """What words say. `phone` is the gate of phone numbers that a word tells of."""
 
@@ -68,23 +76,21 @@ class Saying:
     def of(self, joined: bytes) -> list[bytes]:
         """The words of a text that say something wherever they stand so."""
         words = set(joined.translate(_LETTERS).split()).difference(self._mute)
+        if dull := [word for word in words if _dull(word)]:
+            self._mute = self._mute if len(self._mute) < _MOST else set()
+            self._mute.update(dull)
+            words.difference_update(dull)
         return [word for word in words if self._says(word)] if words else []
 
     def _says(self, word: bytes) -> int:
         found = self._loud.get(word)
         if found is None:
             found = judged(word.decode())
+            if len(self._loud) >= _MOST:
+                self._loud = {}  # a new one: somebody else may be reading the old
             if len(word) <= _LONGEST:
-                self._remember(word, found)
+                self._loud[word] = found
         return found
-
-    def _remember(self, word: bytes, found: int) -> None:
-        if len(self._mute) + len(self._loud) >= _MOST:
-            self._mute, self._loud = set(), {}
-        if found:
-            self._loud[word] = found
-        else:
-            self._mute.add(word)
 
     def meant(self, words: list[bytes], text: str, raw: bytes) -> bool:
         """Whether one of these words says something where it stands in this text; `raw` is the same in bytes."""
@@ -144,6 +150,14 @@ def _places(part: str, text: str) -> Iterator[int]:
     while at >= 0:
         yield at
         at = text.find(part, at + 1)
+
+
+def _dull(word: bytes) -> bool:
+    """Whether a word is like none that says anything: most are. Longer ones and those with capitals inside have to be judged."""
+    low = word.lower()
+    if low[-3:] in _TAILS or low[:3] in _HEADS or low in _WORDS or word[:2] in _FIRST or word in _LEFT:
+        return False
+    return len(word) <= _LONGEST and (word[1:] == low[1:] or word.isupper())
 
 
 def judged(word: str) -> int:
