@@ -15,6 +15,7 @@ from functools import cache, cached_property, partial
 from itertools import accumulate
 from typing import Any
 
+from guard.core.redaction import SECONDS
 from guard.redactors.calm import calm
 from guard.redactors.card import may_be
 from guard.redactors.engine import finder, re2
@@ -33,7 +34,6 @@ _FEW = 6  # characters of a key that a gate looks at behind its sign: more would
 _FIRST = re.compile(r"(\[[^\]]*\])\{([0-9]+)")
 _MEMORY = 64 << 20
 _LONG = 10_000  # characters of a text that is looked at only once
-_SECONDS = 20.0  # of this thread, for all texts of one value
 _CANARY = b"a@example.com"
 
 
@@ -180,8 +180,9 @@ class Gates:
 class Sieve:
     """The first look at all texts of a value at once. Made on first use, so that importing guard stays cheap."""
 
-    def __init__(self, finder: Finder, more: Sequence[Detector] = (), *, fast: bool = True) -> None:
+    def __init__(self, finder: Finder, more: Sequence[Detector] = (), *, fast: bool = True, seconds: float = SECONDS) -> None:
         self._detect = finder.detect
+        self._seconds = seconds  # of this thread, for all texts of one value
         self._make = partial(Gates, more, fast=fast)
 
     @cached_property
@@ -202,7 +203,7 @@ class Sieve:
         return self._heard(loud) if loud else ()
 
     def _heard(self, loud: Collection[str]) -> Collection[str]:
-        until = time.thread_time() + _SECONDS
+        until = time.thread_time() + self._seconds
         heard = set()
         for text in loud:
             if len(text) > _LONG or self._detect(None, text)[1]:
