@@ -7,9 +7,10 @@ re-exports it; imports no room.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from guard.core import names
 from guard.core.values import JsonObject
 
 ApprovalStatus: TypeAlias = Literal[
@@ -116,6 +117,18 @@ class Approval:
     def ends_at(self) -> float:
         """When it expires as it stands: decided by then while it is pending, used by then once it is approved."""
         return self.expires_at if self.status != "approved" or self.use_by is None else self.use_by
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Everybody who stands in it."""
+        one = (self.requester, self.decided_by, self.edited_by, self.ended_by, *self.authors, *(vote.by for vote in self.votes))
+        return tuple(dict.fromkeys(name for name in one if name))
+
+    def calling(self, change: Callable[[str], str]) -> Approval:
+        """The same with each name in it changed."""
+        votes = tuple(names.whole(vote, change, ("by",)) for vote in self.votes)
+        made: Approval = names.whole(self, change, ("requester", "decided_by", "edited_by", "ended_by", "authors"))
+        return replace(made, votes=votes)
 
     @property
     def yes(self) -> tuple[Vote, ...]:

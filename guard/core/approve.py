@@ -241,6 +241,6 @@ def may_give(grant: Grant, giver: Giver, rule: ApprovalRule, rights: Rights) -> 
     if who is None:
         return False
     verdict = rights.authorizer.decide(who, grant.tool, "approve")
-    if giver.by == grant.principal:
+    if who.means(grant.principal):
         return rule.self_ and not verdict.denied
     return verdict.allowed and not verdict.denied and bool(rights.authorizer.roles(who) & set(rule.by))

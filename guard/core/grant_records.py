@@ -32,7 +32,7 @@ def given(grant: Grant, by: Session, assurance: str, redactor: Redactor) -> Even
     }
     if grant.reason:
         state["reason"] = redactor.detect(None, grant.reason)[0]
-    return _event("grant.created", grant, {"type": "human", "ref": by.principal, "assurance": assurance}, state)
+    return _event("grant.created", grant, {"type": "human", "ref": by.who, "assurance": assurance}, state)
 
 
 def revoked(grant: Grant, by: Session, redactor: Redactor) -> Event:
@@ -40,7 +40,7 @@ def revoked(grant: Grant, by: Session, redactor: Redactor) -> Event:
     state: JsonObject = {"id": grant.id, "status": "revoked", "used": grant.used, "summed": grant.summed}
     if grant.revoked_why:
         state["reason"] = redactor.detect(None, grant.revoked_why)[0]
-    return _event("grant.revoked", grant, {"type": "human", "ref": by.principal, "assurance": "host"}, state)
+    return _event("grant.revoked", grant, {"type": "human", "ref": by.who, "assurance": "host"}, state)
 
 
 def used(key: CallKey, call_id: str, grant: Grant) -> Event:

@@ -13,6 +13,7 @@ from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from functools import lru_cache
 from typing import Any, Literal, Protocol, TypeAlias
 
+from guard.core import names
 from guard.core.approval import Assurance
 from guard.core.offers import Offer, Scope
 from guard.core.paths import Path, parse_path
@@ -95,6 +96,17 @@ class Grant:
     def by(self) -> str:
         """Who gave it first."""
         return self.givers[0].by
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Everybody who stands in it."""
+        return tuple(filter(None, (self.principal, self.revoked_by, *(giver.by for giver in self.givers))))
+
+    def calling(self, change: Callable[[str], str]) -> Grant:
+        """The same with each name in it changed."""
+        givers = tuple(names.whole(giver, change, ("by",)) for giver in self.givers)
+        made: Grant = names.whole(self, change, ("principal", "revoked_by"))
+        return replace(made, givers=givers)
 
     @property
     def terms(self) -> str:

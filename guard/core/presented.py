@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from guard.core.approval import Approval
+from guard.core.names import real
 from guard.core.pointers import at, pointer, put, within
 from guard.core.values import Json, JsonObject, canonical, digest, equal
 
@@ -35,7 +36,7 @@ def document(approval: Approval, previous: Approval | None = None) -> JsonObject
         "secret": list(approval.secret),
         "difference": differences(previous, approval) if previous is not None else [],
         "fingerprint": approval.fingerprint,
-        "requester": {"principal": approval.requester, "tenant": approval.tenant},
+        "requester": {"principal": approval.requester, "tenant": approval.tenant, **_called(approval.requester)},
         "conversation": {
             "name": approval.conversation,
             "branch": approval.branch,
@@ -51,6 +52,11 @@ def document(approval: Approval, previous: Approval | None = None) -> JsonObject
         "decide_by": approval.expires_at,
         "use_within": approval.use_within,
     }
+
+
+def _called(name: str) -> dict[str, str]:
+    """The real name of whoever is kept under a reference."""
+    return {"name": real(name)} if real(name) != name else {}
 
 
 def presented(approval: Approval, previous: Approval | None = None) -> str:

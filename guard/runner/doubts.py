@@ -78,9 +78,10 @@ class Doubts:
             raise ApprovalError("not_entitled", "say True or False, as a Session that the host authenticated")
         if not isinstance(reason, str) or not reason.strip():
             raise ApprovalError("not_entitled", "say how it was found out: a reason is needed")
+        approver = self._guard.known(approver)
         row = self._listed(name) if isinstance(name, Unknown) else self._row(name)
         if not self.entitled(row, approver):
-            if (approver.principal, approver.tenant) == (row.key.ref.principal, row.key.ref.tenant):
+            if approver.means(row.key.ref.principal) and approver.tenant == row.key.ref.tenant:
                 raise ApprovalError("not_entitled", "the requester may not settle this call; another person must")
             raise _not_found(name_of(row.key))
         redactor = hiding(self._guard, row.key, row.arguments)
@@ -102,7 +103,7 @@ class Doubts:
                     store.end(
                         asked.id,
                         status="cancelled",
-                        by=approver.principal,
+                        by=approver.who,
                         event=_withdrawn(asked, approver, self._guard.redactor),
                     )
 
@@ -117,7 +118,7 @@ class Doubts:
             verdict = policy.authorizer.decide(person, tool.name, "approve")
         except Exception:  # noqa: BLE001 - a policy that cannot be evaluated entitles nobody
             return False
-        if person.principal == owner:
+        if self._guard.known(person).means(owner):
             return not verdict.denied and all(rule.strictness < 2 for rule in tool.approval)
         return verdict.allowed and not verdict.denied
 

@@ -140,6 +140,7 @@ class Grants:
         `not_offered`, `not_approved`, `already_given`).
         """
         approval = self._approval(approval_id, by)
+        by = self._guard.known(by)
         made = self.draft(approval, by=by, scope=scope, reason=reason, assurance=assurance, **bounds)
         hides = hiding(self._guard, _key(approval), approval.arguments)
         return self._guard.store.give(made, partial(grant_records.given, by=by, assurance=assurance, redactor=hides))
@@ -152,14 +153,15 @@ class Grants:
         grant = self.show(grant_id)
         if not isinstance(by, Session) or not self.concerns(grant, by):
             _not_found(grant.id)
+        by = self._guard.known(by)
         event = partial(grant_records.revoked, by=by, redactor=self._guard.redactor)
-        return self._guard.store.revoke_grant(grant.id, by=by.principal, reason=reason, event=event)
+        return self._guard.store.revoke_grant(grant.id, by=by.who, reason=reason, event=event)
 
     def concerns(self, grant: Grant, person: Session) -> bool:
         """Whether this person may see it and take it back."""
         if person.tenant != grant.tenant:
             return False
-        if person.principal in (grant.principal, *(giver.by for giver in grant.givers)):
+        if any(map(self._guard.known(person).means, grant.people)):
             return True
         try:
             verdict = self._guard.policy.authorizer.decide(person, grant.tool, "approve")
@@ -173,7 +175,7 @@ class Grants:
         approvals = Approvals(self._guard)
         approval = approvals.show(approval_id)
         if not approvals.entitled(approval, by):
-            if (by.principal, by.tenant) == (approval.requester, approval.tenant):
+            if self._guard.known(by).means(approval.requester) and by.tenant == approval.tenant:
                 raise ApprovalError("not_entitled", "the requester may not give a grant for these calls; another person must")
             raise ApprovalError("not_found", f"there is no approval {approval.id} that this person may decide about")
         return approval
@@ -190,7 +192,7 @@ class Grants:
         return tool.name in self._guard.hands.tools and tool.definition != definition
 
     def _giver(self, by: Session, assurance: Assurance) -> Giver:
-        return Giver(by=by.principal, roles=tuple(sorted(by.roles)), at=self._guard.store.now(), assurance=assurance)
+        return Giver(by=self._guard.known(by).who, roles=tuple(sorted(by.roles)), at=self._guard.store.now(), assurance=assurance)
 
     def _made(self, approval: Approval, rule: ApprovalRule, offer: Offer, giver: Giver, name: str) -> Grant:
         constraint = constrained(offer, approval.arguments, approval.fingerprint)

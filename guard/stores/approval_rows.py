@@ -10,6 +10,7 @@ import logging
 from decimal import Decimal
 from typing import Any, get_args
 
+from guard.core import names
 from guard.core.approval import Approval, ApprovalStatus, Vote
 from guard.errors import StoreError
 from guard.stores.rows import Columns, dump, load, whole
@@ -32,12 +33,14 @@ _CLOSED = _STATUSES - {"pending", "approved"}
 
 
 def approval_payload(approval: Approval) -> str:
-    """The raw values of an approval: arguments and their origins, the call id, the reason, what voters wrote, the line made of arguments.
+    """The raw values of an approval: arguments and their origins, the call id, the reason, what voters wrote, the line made of arguments, real names.
 
     The names of arguments may be the model's own words.
     """
     words = [[vote.reason, vote.note] for vote in approval.votes]
-    return dump([approval.arguments, approval.call_id, approval.reason, words, approval.effect, dict(approval.origins)])
+    whose = names.pairs(approval.people)
+    raw = [approval.arguments, approval.call_id, approval.reason, words, approval.effect, dict(approval.origins)]
+    return dump([*raw, *([whose] if whose else [])])
 
 
 def approval_detail(approval: Approval) -> str:
@@ -123,6 +126,8 @@ def _asked(columns: Columns) -> Asked:
         effect=effect,
         **fields,
     )
+    if len(more) > 3:
+        approval = approval.calling(lambda name: str(names.restored(name, more[3])))
     return Asked(approval=approval, run=run, decided_run=decided_run)
 
 
