@@ -48,6 +48,6 @@ def whole(value: Any, change: Callable[[str], str], fields: Iterable[str]) -> An
     return replace(value, **new)
 
 
-def restored(name: Any, known: dict[str, str]) -> Any:
+def restored(name: str, known: dict[str, str]) -> str:
     """A name as it was before it was kept without what it means."""
-    return Name(name, known[name]) if isinstance(name, str) and name in known else name
+    return Name(name, known[name]) if name in known else name

@@ -15,7 +15,6 @@ from functools import lru_cache
 from guard.core.model import Session
 from guard.core.names import Name, real
 from guard.core.ports import Redactor
-from guard.core.tags import tenant_key
 from guard.core.values import keyed
 
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
@@ -39,9 +38,9 @@ def is_reference(name: str) -> bool:
     return _REFERENCE.fullmatch(name) is not None
 
 
-def spellings(secret: bytes, tenants: Iterable[str], principal: str) -> tuple[str, ...]:
-    """Everything that a person of these tenants may stand as in what is kept: as written, and as a reference."""
-    return (principal, *(reference(tenant_key(secret, tenant), principal) for tenant in tenants))
+def kept_as(secret: bytes, kind: str, text: str) -> str:
+    """The reference to something that the host named, such as a conversation; `secret` is the store's."""
+    return f"{kind}_{letters(keyed(secret, f'guard-{kind}-v1{NUL}{text}'))}"
 
 
 @lru_cache(maxsize=4096)

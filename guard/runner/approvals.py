@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 from guard.core import audit_votes
 from guard.core.approval import Approval, Assurance, Ballot, Seen, Via
 from guard.core.model import Outcome, Session
-from guard.core.persons import called
+from guard.core.persons import called, opaque
 from guard.core.ports import Event
 from guard.core.presented import document, masked, presented
 from guard.core.revising import Revision
@@ -59,7 +59,12 @@ class Approvals:
         self, *, status: str | None = "pending", tenant: str | None = None, conversation: str | None = None
     ) -> tuple[Approval, ...]:
         """Approvals, oldest first; pending ones unless `status` says otherwise (None: all)."""
-        return self._guard.store.approvals(status=status, tenant=tenant, conversation=conversation)
+        made = conversation and opaque(self._guard.redactor, "conversation", conversation)
+        found = self._guard.store.approvals(status=status, tenant=tenant, conversation=made)
+        if made == conversation:
+            return found
+        older = self._guard.store.approvals(status=status, tenant=tenant, conversation=conversation)
+        return tuple(sorted((*older, *found), key=lambda one: (one.requested_at, one.id)))
 
     def show(self, approval_id: str | Approval) -> Approval:
         """One approval, by its id (or itself, looked up anew), with its final arguments in full. Raises ApprovalError (`not_found`)."""

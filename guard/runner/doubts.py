@@ -16,6 +16,7 @@ from guard.core.approval import Approval
 from guard.core.audit_votes import record
 from guard.core.endings import in_doubt
 from guard.core.model import CallKey, ConversationRef, Session
+from guard.core.persons import opaque
 from guard.core.ports import CallRow, Event, Redactor, Store
 from guard.core.values import JsonObject, digest
 from guard.errors import ApprovalError
@@ -161,8 +162,9 @@ def restored(store: Store, redactor: Redactor, why: str, who: str) -> int:
 
     `who` says so, `why` is kept with it. Programs that have the store open refuse their actions until they open it again.
     """
-    event: Event = {"kind": "store.restored", "actor": {"type": "human", "ref": who}, "reason": redactor.detect(None, why)[0]}
-    return store.restored(why, event, lambda row: in_doubt(row, redactor, told=False))
+    said, whose = redactor.detect(None, why)[0], opaque(redactor, "person", who)
+    event: Event = {"kind": "store.restored", "actor": {"type": "human", "ref": whose}, "reason": said}
+    return store.restored(said, event, lambda row: in_doubt(row, redactor, told=False))
 
 
 def _withdrawn(asked: Approval, who: Session, redactor: Redactor) -> Event:

@@ -56,6 +56,7 @@ def written(
     guard: GuardBase, approval: Approval, editor: Session, edit: Edit, found: Revision | Outcome, hides: p.Redactor
 ) -> Approval:
     """The new revision, kept; raises ApprovalError (`refused`, with the outcome) where the policy refuses the changed call."""
+    editor = guard.known(editor)
     if isinstance(found, Outcome):
         raise _refused(guard, approval, editor, edit, found, hides)
     if found.question.fingerprint == approval.fingerprint:

@@ -17,8 +17,10 @@ from guard.core.grant_words import words
 from guard.core.granting import Asking, FindGrants
 from guard.core.grants import Giver, Grant, GrantStatus, constrained, covers, offered, rule_mark
 from guard.core.model import Approval, CallKey, ConversationRef, Session
+from guard.core.names import real
 from guard.core.offers import Offer, Scope
 from guard.core.paths import Path
+from guard.core.persons import opaque
 from guard.core.pointers import pointer, within
 from guard.core.rules import ApprovalRule, Tool
 from guard.core.values import digest
@@ -47,9 +49,11 @@ class Grants:
         approval: str | None = None,
     ) -> tuple[Grant, ...]:
         """Grants, oldest first; live ones unless `status` says otherwise (None: all). One of no conversation is one of each."""
-        found = self._guard.store.grants(tenant=tenant, principal=principal, approval=approval)
+        found = self._guard.store.grants(tenant=tenant, principal=None, approval=approval)
         now = self._guard.store.now()
-        here = (one for one in found if conversation is None or one.conversation in (None, conversation))
+        where = {None, conversation, conversation and opaque(self._guard.redactor, "conversation", conversation)}
+        found = tuple(one for one in found if principal in (None, one.principal, real(one.principal)))
+        here = (one for one in found if conversation is None or one.conversation in where)
         return tuple(one for one in here if status in (None, one.status(now)))
 
     def show(self, grant_id: str | Grant) -> Grant:

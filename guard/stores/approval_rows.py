@@ -127,7 +127,7 @@ def _asked(columns: Columns) -> Asked:
         **fields,
     )
     if len(more) > 3:
-        approval = approval.calling(lambda name: str(names.restored(name, more[3])))
+        approval = approval.calling(lambda name: names.restored(name, more[3]))
     return Asked(approval=approval, run=run, decided_run=decided_run)
 
 

@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from guard.core.log import Sealed
-from guard.core.searching import PLAIN, Filed, Sought
+from guard.core.searching import PLAIN, Filed, Sought, either
 
 COLUMNS: Final = (
     *("at", "ts", "kind", "tenant", "conversation", "turn", "position", "call", "approval", "tool", "verdict", "state", "reason"),
@@ -119,7 +119,7 @@ def meets(found: Columns, held: frozenset[str], sought: Sought) -> bool:
     at = found["at"]
     if (sought.since is not None and at < instant(sought.since)) or (sought.until is not None and at >= instant(sought.until)):
         return False
-    if any((wanted := getattr(sought, name)) is not None and found[name] != cut(wanted) for name in PLAIN):
+    if any((wanted := getattr(sought, name)) is not None and found[name] not in map(cut, either(wanted)) for name in PLAIN):
         return False
     if (sought.spoof and not found["spoof"]) or (sought.shadow and not found["shadow"]):
         return False
@@ -147,7 +147,9 @@ def _of_kind(kind: str, kinds: tuple[str, ...]) -> bool:
 def _about(found: Columns, held: frozenset[str], sought: Sought) -> bool:
     if sought.person is None and not sought.tags:
         return True
-    return (sought.person is not None and found["principal"] == cut(sought.person)) or not held.isdisjoint(sought.tags)
+    return (sought.person is not None and found["principal"] in map(cut, either(sought.person))) or not held.isdisjoint(
+        sought.tags
+    )
 
 
 def scan(records: Iterable[Sealed], sought: Sought) -> list[tuple[Columns, Sealed]]:
