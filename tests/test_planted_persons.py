@@ -54,11 +54,11 @@ def boss(name: str) -> Session:
     return Session(principal=name, roles=("boss",))
 
 
-def live(made: Any, number: int, text: str, said: str) -> None:
+def live(made: Any, number: int, text: str, said: str, besides: str) -> None:
     """Everything that people do, by people who are called so and say this."""
     kim = Session(principal=text, roles=("staff",))
     chat = made.guard.open(kim, wire="openai-chat", conversation=f"{number} {text}")
-    approvals, because = made.guard.approvals, f"because of {said}"
+    approvals, because, more = made.guard.approvals, f"because of {said}", f"since {besides}"
     chat.user(said)
     made.propose((f"l{number}", "look", {}), *((f"p{number}-{one}", "pay", {"amount": one}) for one in range(5)), chat=chat)
     made.propose((f"x{number}", "lose", {"amount": 1}), chat=chat.child(name=text.replace("/", " ")))
@@ -73,14 +73,14 @@ def live(made: Any, number: int, text: str, said: str) -> None:
     made.guard.grants.give(asked[0], by=first, scope="tool_here", reason=because)
     [grant] = made.guard.grants.list(status=None, principal=text)
     made.guard.grants.revoke(grant, by=kim, reason=because)
-    approvals.reject(asked[1], approver=second, reason=because, note=f"note {said}")
-    changed = approvals.edit(asked[2], editor=first, changes={"/amount": 40}, reason=because)
+    approvals.reject(asked[1], approver=second, reason=because, note=f"note {besides}")
+    changed = approvals.edit(asked[2], editor=first, changes={"/amount": 40}, reason=more)
     with suppress(ApprovalError):
         approvals.approve(changed, approver=first)
-    approvals.cancel(asked[3], by=kim, reason=because)
+    approvals.cancel(asked[3], by=kim, reason=more)
     for who in (first, second):
         approvals.approve(asked[4], approver=who)
-    approvals.revoke(asked[4], by=first, reason=because)
+    approvals.revoke(asked[4], by=first, reason=more)
     chat.settled()
     made.guard.call(ToolCall("k", "look", {}), kim, conversation=f"{number} {text}", key=f"key {text}")
     approvals.approve(lost, approver=first)
@@ -95,8 +95,7 @@ def played(folder: Path, cases: list[tuple[str, str, str]], **given: Any) -> tup
         made.guard.close()
         made.guard = made.load(**given)
         for number, (one, other) in enumerate(zip(cases[::2], [*cases[1::2], cases[0]], strict=False)):
-            live(made, number, f"{one[1]} {other[1]}", one[1])
-            made.guard.approvals.list()
+            live(made, number, f"{one[1]} {other[1]}", one[1], other[1])
         seen = Seen(arguments=True)
         follower(made.guard.store, seen.sink, QUICK).step()
         spans = "".join([*(one.to_json() for one in seen.spans()), *(one.to_json() for one in seen.logs_of.get_finished_logs())])
@@ -107,7 +106,6 @@ def played(folder: Path, cases: list[tuple[str, str, str]], **given: Any) -> tup
     outlets = {"log": told.getvalue().encode(), "spans": spans.encode()}
     for command, one in zip(commands, shown, strict=True):
         outlets |= {command: one.out.encode(), f"error of {command}": one.err.encode()}
-    outlets["report"] = b"".join(path.read_bytes() for path in folder.glob("*.html"))
     return outlets, kept
 
 
@@ -128,6 +126,4 @@ def test_a_few_kinds_and_where_they_stand(tmp_path: Path, key: Any) -> None:
     values = {kind: value for kind, _, value in cases}
     assert not found_in(outlets, values)
     assert bool(found_in({"file": kept}, values)) == (key is None)
-    assert all(len(data) > 200 for name, data in outlets.items() if name in ("spans", "report", "audit --json", "audit --csv", "audit")), {
-        name: len(data) for name, data in outlets.items()
-    }
+    assert all(len(data) > 200 for name, data in outlets.items() if name.startswith(("audit", "spans"))), "each said something"

@@ -60,8 +60,9 @@ class Erasing(Protocol):
 
 def bare(approval: Approval) -> Approval:
     """An approval that is over, without anybody's data: who was asked, who decided and when is left, as they are kept."""
-    votes = tuple(replace(vote, reason=None, note=None) for vote in approval.votes)
-    return replace(approval.calling(str), arguments={}, origins={}, show=(), call_id="", reason=None, effect="", votes=votes)
+    kept = approval.calling(str)
+    votes = tuple(replace(vote, reason=None, note=None) for vote in kept.votes)
+    return replace(kept, arguments={}, origins={}, show=(), call_id="", reason=None, effect="", votes=votes)
 
 
 def erased(found: Erased, actor: Mapping[str, Json], reason: str) -> Event:
