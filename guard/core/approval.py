@@ -7,7 +7,7 @@ re-exports it; imports no room.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from guard.core import names
@@ -112,6 +112,7 @@ class Approval:
     rule: str = ""  # the mark of the alternative that asked, where it offers standing grants
     ended_by: str | None = None  # who cancelled or revoked it
     ended_at: float | None = None  # when it was cancelled, revoked or superseded
+    veil: str = field(default="", repr=False)  # the key of everything that is shown as a digest, made with the store's secret
 
     @property
     def ends_at(self) -> float:

@@ -62,7 +62,7 @@ def bare(approval: Approval) -> Approval:
     """An approval that is over, without anybody's data: who was asked, who decided and when is left, as they are kept."""
     kept = approval.calling(str)
     votes = tuple(replace(vote, reason=None, note=None) for vote in kept.votes)
-    return replace(kept, arguments={}, origins={}, show=(), call_id="", reason=None, effect="", votes=votes)
+    return replace(kept, arguments={}, origins={}, show=(), call_id="", reason=None, effect="", votes=votes, veil="")
 
 
 def erased(found: Erased, actor: Mapping[str, Json], reason: str) -> Event:

@@ -85,6 +85,7 @@ class Grant:
     givers: tuple[Giver, ...]
     at: float
     secret: tuple[str, ...] = ()  # names in `where` whose values nobody is shown
+    veil: str = field(default="", compare=False, repr=False)  # the key of the masks over them
     reason: str | None = None
     revoked_by: str | None = None
     revoked_at: float | None = None
@@ -254,12 +255,15 @@ def offered(grant: Grant, rule: ApprovalRule) -> bool:
     return grant.rule == rule_mark(rule) and any(offer.covers(grant.bounds()) for offer in rule.grants)
 
 
-def shown(grant: Grant, mask: Callable[[Json], Json]) -> JsonObject:
+def shown(grant: Grant, mask: Callable[[Json, str], Json]) -> JsonObject:
     """The constraint as it may be shown: a mask in the place of what is secret."""
     where = grant.constraint.get("where")
     if where is None:
         return dict(grant.constraint)
-    return {**grant.constraint, "where": {name: mask(value) if name in grant.secret else value for name, value in where.items()}}
+    return {
+        **grant.constraint,
+        "where": {name: mask(value, grant.veil) if name in grant.secret else value for name, value in where.items()},
+    }
 
 
 def used(grant: Grant, calls: int, summed: Decimal) -> Grant:

@@ -139,6 +139,7 @@ class ValidCall:
     mark: str = ""  # for actions: what makes two of them the same, whatever the tool's definition
     shadowed: tuple[str, ...] = ()  # shadow rules that would have refused so far
     revealed: tuple[Revealed, ...] = ()
+    veil: str = field(default="", repr=False)  # the key of masks over what nobody is shown, where people may be asked about it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

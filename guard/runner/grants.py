@@ -222,6 +222,7 @@ class Grants:
             until=None if offer.until is None else giver.at + offer.until,
             policy=self._guard.policy.version if approval.tool in self._guard.hands.tools else approval.policy,
             approval=approval.id,
+            veil=approval.veil,
             secret=tuple(str(path) for path in offer.same if _secret(path, approval)),
             givers=(giver,),
             at=giver.at,

@@ -7,6 +7,7 @@ A row that cannot be read is one approval less, never an outage of the others. M
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, get_args
 
@@ -38,9 +39,9 @@ def approval_payload(approval: Approval) -> str:
     The names of arguments may be the model's own words.
     """
     words = [[vote.reason, vote.note] for vote in approval.votes]
-    whose = names.pairs(approval.people)
     raw = [approval.arguments, approval.call_id, approval.reason, words, approval.effect, dict(approval.origins)]
-    return dump([*raw, *([whose] if whose else [])])
+    whose = names.pairs(approval.people)
+    return dump({"raw": raw, "names": whose, "veil": approval.veil} if whose or approval.veil else raw)
 
 
 def approval_detail(approval: Approval) -> str:
@@ -95,7 +96,9 @@ def asked_row(columns: Columns) -> Asked:
 def _asked(columns: Columns) -> Asked:
     name, fingerprint, status, run, decided_run, branch, turn, position, requested_at, expires_at, *rest = columns
     decided_at, decided_by, detail, body, tenant, conversation = rest
-    arguments, call_id, reason, *more = load(body)
+    whole_body = load(body)
+    beside = whole_body if isinstance(whole_body, dict) else {}  # the real names and the key of digests came later
+    arguments, call_id, reason, *more = beside.get("raw", whole_body)
     words, effect = more[:2] or ([], "")  # came later
     fields: dict[str, Any] = {key: tuple(value) if key in _TUPLES else value for key, value in load(detail).items()}
     fields["origins"] = more[2] if len(more) > 2 else fields.get("origins", {})
@@ -126,8 +129,8 @@ def _asked(columns: Columns) -> Asked:
         effect=effect,
         **fields,
     )
-    if len(more) > 3:
-        approval = approval.calling(lambda name: names.restored(name, more[3]))
+    if beside:
+        approval = replace(approval.calling(lambda one: names.restored(one, beside["names"])), veil=beside["veil"])
     return Asked(approval=approval, run=run, decided_run=decided_run)
 
 

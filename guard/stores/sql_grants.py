@@ -38,7 +38,7 @@ PUT_UNDER = (
     "INSERT INTO grant_uses (conversation, turn, position, grant_id, amount, at) VALUES (?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (conversation, turn, position) DO UPDATE SET grant_id = excluded.grant_id, amount = excluded.amount, at = excluded.at"
 )
-_RAW = ("constraint", "reason", "revoked_why")
+_RAW = ("constraint", "reason", "revoked_why", "veil")
 _DRAWN = ("used", "summed")
 
 
