@@ -66,6 +66,7 @@ HELPERS = (
     "handles",
     "cutting",
     "hiding",
+    "echoes",
     "sealing",
     "putback",
     "edited",
