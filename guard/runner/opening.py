@@ -6,12 +6,13 @@ Decides nothing about calls. Used by the guard, which opens conversations with i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from guard.core.model import ConversationRef, Session
-from guard.core.persons import known, opaque
+from guard.core.persons import names, opaque
 from guard.core.ports import Flow, Redactor, Store, ask
 from guard.errors import ConversationError, GuardError, StoreError
 from guard.runner.hands import Consult
@@ -27,12 +28,12 @@ def ref_of(guard: GuardBase, session: Session, conversation: str) -> Conversatio
     if not isinstance(conversation, str) or not conversation:
         raise GuardError("a conversation is named by a text that is not empty")
     _check(guard.redactor, session.tenant)
-    who = known(guard.redactor, session)
+    found = names(guard.redactor, session.tenant, session.principal)
     name = opaque(guard.redactor, "conversation", conversation)
-    ref = ConversationRef(tenant=session.tenant, principal=who.who, conversation=name)
-    if name == conversation and who.who == session.principal:
+    ref = ConversationRef(tenant=session.tenant, principal=found[0], conversation=name)
+    if name == conversation and found[0] == session.principal:
         return ref
-    return _before(guard.store, ref, who, conversation)
+    return _before(guard.store, ref, found, conversation)
 
 
 def opened(guard: GuardBase, session: Session, conversation: str) -> ConversationRef:
@@ -49,7 +50,7 @@ def opened(guard: GuardBase, session: Session, conversation: str) -> Conversatio
 
 def _other(guard: GuardBase, ref: ConversationRef, session: Session) -> ConversationRef:
     """The same conversation under whatever else stands for this person. Raises ConversationError where it is somebody else's."""
-    for name in known(guard.redactor, session).names[1:]:
+    for name in names(guard.redactor, session.tenant, session.principal)[1:]:
         if name != ref.principal:
             other = replace(ref, principal=name)
             guard.store.open(other)
@@ -57,10 +58,10 @@ def _other(guard: GuardBase, ref: ConversationRef, session: Session) -> Conversa
     raise ConversationError("this conversation belongs to somebody else")
 
 
-def _before(store: Store, ref: ConversationRef, who: Session, conversation: str) -> ConversationRef:
+def _before(store: Store, ref: ConversationRef, found: Sequence[str], conversation: str) -> ConversationRef:
     """The conversation as an older program wrote it, where one did: it stays under those names, and so do its calls."""
     for name in dict.fromkeys((conversation, ref.conversation)):
-        for principal in who.names:
+        for principal in found:
             one = replace(ref, principal=principal, conversation=name)
             if one != ref and _there(store, one):
                 return one
