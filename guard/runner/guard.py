@@ -97,6 +97,9 @@ class GuardBase:
             raise GuardError(f"{', '.join(asking)}: async probes need AsyncGuard")
         self.store, self.count_tokens, self.gaps = store, count_tokens, Gaps()
         self.sessions: Sessions | None = None
+        self.places: dict[
+            tuple[str, str, str], ConversationRef
+        ] = {}  # what a host names so, as it is kept where that is not the same
         hiding = replace(redactor, tag=partial(keyed, store.secret))
         hands = Hands(store=store, tools=tools, redactor=hiding, patience=patience, probes=probes or {})
         origin = origin or Origin()

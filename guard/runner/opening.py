@@ -20,6 +20,9 @@ from guard.runner.hands import Consult
 if TYPE_CHECKING:
     from guard.runner.guard import GuardBase
 
+_MOST = 10_000
+"""Conversations of which it is remembered under which names they are kept."""
+
 
 def ref_of(guard: GuardBase, session: Session, conversation: str) -> ConversationRef:
     """Which conversation that is. Raises GuardError for what cannot be one."""
@@ -33,7 +36,16 @@ def ref_of(guard: GuardBase, session: Session, conversation: str) -> Conversatio
     ref = ConversationRef(tenant=session.tenant, principal=found[0], conversation=name)
     if name == conversation and found[0] == session.principal:
         return ref
-    return _before(guard.store, ref, found, conversation)
+    place = (session.tenant, session.principal, conversation)
+    if place not in guard.places:
+        try:
+            made = _before(guard.store, ref, found, conversation)
+        except StoreError:
+            return ref
+        if len(guard.places) >= _MOST:
+            guard.places.clear()
+        guard.places[place] = made
+    return guard.places[place]
 
 
 def opened(guard: GuardBase, session: Session, conversation: str) -> ConversationRef:
@@ -59,7 +71,7 @@ def _other(guard: GuardBase, ref: ConversationRef, session: Session) -> Conversa
 
 
 def _before(store: Store, ref: ConversationRef, found: Sequence[str], conversation: str) -> ConversationRef:
-    """The conversation as an older program wrote it, where one did: it stays under those names, and so do its calls."""
+    """The conversation as an older program wrote it, where one did: it stays under those names, and so do its calls. Raises StoreError."""
     for name in dict.fromkeys((conversation, ref.conversation)):
         for principal in found:
             one = replace(ref, principal=principal, conversation=name)
@@ -71,7 +83,7 @@ def _before(store: Store, ref: ConversationRef, found: Sequence[str], conversati
 def _there(store: Store, ref: ConversationRef) -> bool:
     try:
         return bool(store.rows(ref, turn=1))
-    except (StoreError, ConversationError):
+    except ConversationError:
         return False
 
 
