@@ -33,12 +33,15 @@ def forms(text: str) -> set[str]:
 
 def _coded(raw: bytes) -> Iterable[str]:
     if len(raw) < _CODED:
-        return
-    yield raw.hex()
-    for shift in range(3):
-        made = base64.b64encode(b"\0" * shift + raw)
-        inner = made[4 if shift else 0 : len(made) if (shift + len(raw)) % 3 == 0 else -4].decode("ascii")
-        yield from (inner, inner.translate(_SAFE))
+        return ()
+    inner = [_inner(raw, shift) for shift in range(3)]
+    return (raw.hex(), *inner, *(one.translate(_SAFE) for one in inner))
+
+
+def _inner(raw: bytes, shift: int) -> str:
+    """What of the base64 of a value is the same whatever stands around it, `shift` bytes behind the last group."""
+    made = base64.b64encode(b"\0" * shift + raw)
+    return made[4 if shift else 0 : len(made) if (shift + len(raw)) % 3 == 0 else -4].decode("ascii")
 
 
 _SAFE = str.maketrans("+/", "-_")
@@ -58,12 +61,10 @@ def secrets(tool: Tool, arguments: JsonObject) -> frozenset[str]:
     return frozenset(text for text in found if len(text) >= _LEAST)
 
 
-def _texts(value: Json) -> Iterable[str]:
+def _texts(value: Json) -> list[str]:
     if isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)
-    elif value is not None and not isinstance(value, bool):
-        yield value if isinstance(value, str) else str(value)
+        return [text for item in (value.values() if isinstance(value, dict) else value) for text in _texts(item)]
+    return [] if value is None or isinstance(value, bool) else [value if isinstance(value, str) else str(value)]
 
 
 def echoless(redactor: Redactor, texts: Iterable[str]) -> Redactor:
