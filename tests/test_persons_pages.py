@@ -58,6 +58,8 @@ def test_the_audit_pages_and_records_have_references(running: Console) -> None:
     assert not any("@example" in body for body in bodies)
     assert sum('"approval.viewed"' in body for body in bodies) == 1
     admin = signed_in(running, "ida@example.com", scope="admin")
+    assert admin.open("/audit/report/file").status == 200
+    assert not any("@example" in one.body for one in records(running.guard.store))
     for query, count in ((f"person={KIM}", 5), (f"approved_by={LEE}", 1), (f"person={MAX}", 0)):
         page = admin.open(f"/audit?{query}")
         rows = page.source.count("<tr") - page.source.count("<thead")

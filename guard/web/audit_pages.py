@@ -203,7 +203,7 @@ async def filed(request: Request, person: Person) -> Response:
     made = await _made(request, person)
     name, data = f"audit-{made['month']}.html", page.whole(made).encode("utf-8", "replace")
     if request.method != "HEAD":
-        actor = {"type": "human", "ref": person.session.principal, "assurance": person.assurance, "via": person.via}
+        actor = {"type": "human", "ref": person.session.who, "assurance": person.assurance, "via": person.via}
         event = audit_exports.taken("report", name, hashlib.sha256(data).hexdigest(), actor, person.session.tenant)
         await asyncio.to_thread(_store(request).record, (), [event])
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
