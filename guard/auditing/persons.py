@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from guard.auditing.log import Log, tenants
 from guard.core.persons import kept_as, reference
 from guard.core.searching import Sought
-from guard.core.tags import tag, tenant_key
+from guard.core.tags import spelled, tag, tenant_key
 
 
 def tags(value: str, secret: bytes, tenants: Iterable[str]) -> tuple[str, ...]:
@@ -19,8 +19,8 @@ def names(log: Log, who: str | None, tenant: str | None, field: str = "principal
     """Everything that somebody stands as in the records, in this field of a search: their name, and references to it."""
     if not who:
         return None
-    where = (tenant,) if tenant else tenants(log)
-    return _there(log, field, (who, *(reference(tenant_key(log.secret, one), who) for one in where)))
+    where, written = (tenant,) if tenant else tenants(log), dict.fromkeys((who, spelled(who)))
+    return _there(log, field, (who, *(reference(tenant_key(log.secret, one), text) for one in where for text in written)))
 
 
 def conversation(log: Log, name: str | None) -> str | tuple[str, ...] | None:

@@ -20,7 +20,7 @@ from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.names import real
 from guard.core.offers import Offer, Scope
 from guard.core.paths import Path
-from guard.core.persons import opaque
+from guard.core.persons import called, opaque
 from guard.core.pointers import pointer, within
 from guard.core.rules import ApprovalRule, Tool
 from guard.core.values import digest
@@ -110,7 +110,7 @@ class Grants:
         name = "gr_" + digest("guard-grant-id-v1", approval.id, scope)[:20]
         known = self._guard.store.grant(name)
         if known is not None and not bounded(bounds):
-            return replace(known, givers=(self._giver(by, assurance),), reason=reason or known.reason)
+            return replace(known, givers=(self._giver(by, approval, assurance),), reason=reason or known.reason)
         offers = [one for one in (() if rule is None else rule.grants) if one.scope == scope]
         if rule is None or not offers:
             raise ApprovalError("not_offered", f"the policy in force offers no grant {scope} from this approval{_others(rule)}")
@@ -118,7 +118,7 @@ class Grants:
         for offer in offers:
             try:
                 made = self._made(
-                    approval, rule, narrowed(offer, bounds, self._guard.store.now()), self._giver(by, assurance), name
+                    approval, rule, narrowed(offer, bounds, self._guard.store.now()), self._giver(by, approval, assurance), name
                 )
                 break
             except ApprovalError as error:
@@ -195,8 +195,9 @@ class Grants:
         """Whether the tool is defined anew, where that can be told: a guard without the program's functions does not know what they take."""
         return tool.name in self._guard.hands.tools and tool.definition != definition
 
-    def _giver(self, by: Session, assurance: Assurance) -> Giver:
-        return Giver(by=self._guard.known(by).who, roles=tuple(sorted(by.roles)), at=self._guard.store.now(), assurance=assurance)
+    def _giver(self, by: Session, approval: Approval, assurance: Assurance) -> Giver:
+        name = called(self._guard.known(by), approval.people)
+        return Giver(by=name, roles=tuple(sorted(by.roles)), at=self._guard.store.now(), assurance=assurance)
 
     def _made(self, approval: Approval, rule: ApprovalRule, offer: Offer, giver: Giver, name: str) -> Grant:
         constraint = constrained(offer, approval.arguments, approval.fingerprint)
