@@ -92,7 +92,8 @@ class ApprovalError(GuardError):
 
     `code` is one of `not_found`, `not_entitled`, `already_decided`, `expired`, `pending`, `stale` (another revision, other content or another
     view than what stands), `own` (the requester, or who edited the call), `voted` (this person voted already), `not_editable`, `refused`
-    (an edit that the policy refuses: `outcome` says how); of a grant `not_offered`, `not_approved`, `already_given`.
+    (an edit that the policy refuses: `outcome` says how); of a grant `not_offered`, `not_approved`, `already_given`,
+    `not_given` (the yes counts all the same).
     A stranger gets `not_found` whether or not the approval exists.
     """
 

@@ -44,6 +44,7 @@ tools:
         edit: [amount, memo]
         effect: "Pay {amount} to {payee}"
         show: [payee, amount]
+        grants: [{scope: same_call, uses: 2, until: 1d}, {amount: amount, at_most: 5000, sum: 9000, same: [payee], until: 7d}]
   run:
     kind: action
     description: Run a command.

@@ -146,13 +146,14 @@ class Browser:
 
 @dataclass
 class Console:
-    """A running console. `ask` proposes a call and gives the approval that it waits for."""
+    """A running console. `ask` proposes a call and gives the approval that it waits for; `words` is what the model writes beside it."""
 
     guard: AsyncGuard
     tokens: Tokens
     client: TestClient
     clock: Clock
     asked: int = 0
+    words: str = ""
     calls: dict[str, tuple[ToolCall, Session, str]] = field(default_factory=dict)
 
     def ask(self, tool: str, session: Session = CLERK, **arguments: Any) -> str:
@@ -169,7 +170,7 @@ class Console:
 
     def _call(self, call: ToolCall, session: Session, conversation: str) -> Any:
         async def propose() -> Any:
-            return await self.guard.call(call, session, conversation=conversation)
+            return await self.guard.call(call, session, conversation=conversation, words=self.words)
 
         return self.client.portal.call(propose)  # type: ignore[union-attr]
 

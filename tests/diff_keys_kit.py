@@ -100,6 +100,7 @@ ceilings:
 prices: {m: {in: 2, out: 8}}
 redact:
   region: [GB]
+  seconds: 5
   detectors: {badge: {pattern: '[0-9]{5}', words: [badge], mask: '[badge]', check: luhn}}
 people:
   ann: {principal: E1, tenant: acme, roles: [boss], attributes: {desk: 4}}
@@ -180,6 +181,7 @@ EDITS: dict[str, tuple[str, str]] = {
     "approval.assurance": (", assurance: client", ""),
     "file.redact": ("words: [badge]", "words: [badges]"),
     "redact.region": ("region: [GB]", "region: [FR]"),
+    "redact.seconds": ("  seconds: 5\n", "  seconds: 6\n"),
     "redact.detectors": ("{badge: {pattern", "{badger: {pattern"),
     "detector.pattern": ("[0-9]{5}", "[0-9]{6}"),
     "detector.words": ("words: [badge]", "words: [badge, staff]"),

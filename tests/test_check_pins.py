@@ -211,6 +211,20 @@ def test_strict_makes_warnings_count(run: Run, tmp_path: Path) -> None:
     assert (run("check").code, run("check", "--strict").code) == (0, 1)
 
 
+def test_how_long_a_yes_holds_is_said_in_one_line(run: Run, tmp_path: Path) -> None:
+    """A note where a rule sets no `use_within`, naming the tools and until when; no warning, and nothing where every rule sets one."""
+    policy = tmp_path / "policies" / "tools.yaml"
+    rule = "  t{}: {{kind: action, allow: [clerk], approve: {{by: [boss], expires: {}h{}}}}}\n"
+    policy.write_text(
+        "tools:\n" + "".join(rule.format(at, at + 1, "") for at in range(7)) + "limits: {run: {calls: 9}}\n", "utf-8"
+    )
+    told = [line for line in run("check", "--strict").out.splitlines() if "use_within" in line]
+    assert len(told) == 1
+    assert told[0].endswith("t0 (up to 1h), t1 (up to 2h), t2 (up to 3h), t3 (up to 4h), t4 (up to 5h), 2 more")
+    policy.write_text("tools:\n" + rule.format(1, 1, ", use_within: 15m") + "limits: {run: {calls: 9}}\n", "utf-8")
+    assert "use_within" not in run("check").out
+
+
 def test_json_counts_what_each_role_sees(run: Run, tmp_path: Path) -> None:
     """With an estimate of tokens, and a stable code for each finding."""
     ran = run("check", "--json").json

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cli_kit import BOSS, CLERK, POLICY, USER, Run, at_terminal, in_process, look, pay
+from grants_kit import BOSS as DESK_BOSS
+from grants_kit import desk
 
-from guard import Guard, ToolCall
+from guard import ApprovalError, Guard, Session, ToolCall
+from guard.core.grant_words import words
 
 OFFERS = "[{scope: same_call, uses: 3, until: 1d}, {amount: amount, at_most: 500, sum: 900, same: [to], until: 7d}]"
 WORDS = "Calls of pay for E1 (tenant acme) run without a further question:"
@@ -174,3 +179,31 @@ def test_two_people_give_one_grant(run: Run, asked: Any, tmp_path: Path) -> None
     ran = run("approvals", "approve", second, "--yes", "--grant", "amount")
     assert ran.out.splitlines()[-1].startswith("grant gr_")
     assert asked.grants.list()[0].status(asked.store.now()) == "live"
+
+
+def test_the_terminal_says_what_a_page_says_and_gives_just_that(run: Run, asked: Any) -> None:
+    """The words are made of the grant alone, wherever they are read; an end that is counted from now is the one that was read."""
+    asked_for = name(asked)
+    boss = Session(principal="E2", tenant="acme", roles=("boss",))
+    page = asked.grants.choices(asked_for, by=boss)[1].grant
+    ran = run("approvals", "approve", asked_for, "--yes", "--grant", "amount")
+    assert ran.code == 0
+    [made] = asked.grants.list()
+    assert "\n".join(words(made)) in ran.out
+    timeless = [line for line in words(made) if not line.startswith("- until")]
+    assert timeless == [line for line in words(page) if not line.startswith("- until")]
+
+
+def test_what_was_read_is_given_whatever_the_clock_says_by_then(tmp_path: Path) -> None:
+    """A person reads for a while: uses, sums and the very end that stood there are given, or nothing is."""
+    here = desk(tmp_path)
+    turn = here.propose(("c1", "pay", {"amount": 1, "payee": "A"}))
+    here.approve(turn, "c1")
+    waiting = here.waiting(turn, "c1")
+    read = here.guard.grants.draft(waiting, by=DESK_BOSS, scope="amount", sum="700.5", uses=2)
+    here.clock.now += 3600
+    made = here.guard.grants.give_read(waiting, read, by=DESK_BOSS)
+    assert (made.until, made.uses, made.sum, words(made)) == (read.until, 2, Decimal("700.5"), words(read))
+    here.clock.now += 8 * 86_400
+    with pytest.raises(ApprovalError):
+        here.guard.grants.give_read(waiting, replace(read, scope="tool_here"), by=DESK_BOSS)

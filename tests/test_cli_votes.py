@@ -67,7 +67,7 @@ def test_edit_shows_the_difference(run: Run, asked: Guard) -> None:
     old = name(asked)
     ran = run("approvals", "edit", old, "--set", "amount=7.25", "--reason", "too much")
     assert ran.code == 0
-    assert "revision      2, changed by E2" in ran.out
+    assert "revision      2, changed by E2 (too much)" in ran.out
     assert "changed since revision 1" in ran.out
     assert "/amount  10.50  ->  7.25" in ran.out
     assert "effect        Pay 7.25 to [secret: " in ran.out
@@ -105,8 +105,11 @@ def test_the_terminal_shows_the_mask_of_the_document(edited: bool, run: Run, ask
         ("to=eve", 1, "may not be changed here; what may be: /amount"),
         ("amount", 2, "write NAME=VALUE"),
         ("=1", 2, "write NAME=VALUE"),
+        ("amount=much", 2, "amount holds a number, and this is a text; write a number, such as amount=40"),
+        ("amount=true", 2, "this is true or false; write a number"),
+        ('amount="7"', 2, """--set-json 'amount="7"'"""),
     ],
-    ids=["not-named", "no-value", "no-name"],
+    ids=["not-named", "no-value", "no-name", "text-for-a-number", "flag-for-a-number", "quoted-number"],
 )
 def test_an_edit_that_cannot_be(run: Run, asked: Guard, set_: str, code: int, told: str) -> None:
     """Said with its cure or its outcome; what waits stays as it is."""
@@ -129,7 +132,7 @@ def test_what_was_edited_at_the_terminal_runs_in_the_program(run: Run, asked: Gu
 
 def test_an_edit_at_the_terminal_that_the_program_refuses(run: Run, asked: Guard) -> None:
     """What only the program can judge is refused there, before anything runs."""
-    assert run("approvals", "edit", name(asked), "--set", "amount=much", "--reason", "r").code == 0
+    assert run("approvals", "edit", name(asked), "--set-json", 'amount="much"', "--reason", "r").code == 0
     for who in (OTHER, Session(principal="E9", tenant="acme", roles=("boss",))):
         asked.approvals.approve(name(asked), approver=who)
     assert "invalid_arguments" in str(asked.open(CLERK, wire="openai-chat", conversation="conv-1").settled())

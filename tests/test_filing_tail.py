@@ -82,7 +82,9 @@ def test_a_search_is_exact_whatever_is_filed(cut: Path, name: str) -> None:
 def test_nothing_is_filed_in_the_transaction_of_a_record(tmp_path: Path) -> None:
     """A decision pays for its record alone; and it is found at once."""
     with closing(open_store(f"sqlite:///{tmp_path}/guard.db", clock=Clock())) as store:
-        filed = store._tables.write(lambda tables: (tables.append(log()[2]), refiling.unfiled(tables.connection))[1])
+        filed = store._tables.write(
+            lambda tables: (tables.append(log()[2]), tables.flush(), refiling.unfiled(tables.connection))[2]
+        )
         assert filed == (0, 1)
         assert len(store.search(Sought(tags=("tag-ann",)))) == 1
 

@@ -65,6 +65,7 @@ def test_all_held_calls_of_a_message_are_shown_at_once_and_none_runs_a_sibling_a
     script(("a", "act", '{"n": 9}'), *((name, "held", f'{{"n": {n}}}') for n, name in enumerate("bcd")))
     asked = agent.invoke({"messages": [chat.user("go")]}, THREAD)["__interrupt__"]
     assert [(one.value["tool"], bool(one.value["expires_at"])) for one in asked] == [("held", True)] * 3
+    assert [one.words.text for one in guard.approvals.list(conversation="three")] == ["Let me see."] * 3
 
     for answer in ("approve", {"type": "approve"}):
         asked = agent.invoke(Command(resume={one.id: answer for one in asked}), THREAD)["__interrupt__"]

@@ -60,6 +60,7 @@ def test_a_stored_run_that_is_resumed_twice_pays_once(guard: Guard) -> None:
     agent = made(chat)
     Agents.provider.script[:] = [message("openai-chat", ("c1", "held", '{"n": 1}')), OK, OK, OK]
     stored = run(agent, [chat.user("go")]).to_state().to_json()
+    assert [one.words.text for one in guard.approvals.list(conversation="twice")] == ["Let me see."]
     statuses = []
     for decided in (False, True, True):
         if decided:

@@ -62,6 +62,7 @@ def test_an_approval_that_is_replayed_runs_nothing_again(guard: Guard) -> None:
     first = run(agent, chat.user("go")["content"])
     history, yes = first.all_messages(), DeferredToolResults(approvals={"c1": True})
     assert first.output.metadata["c1"]["tool"] == "held"
+    assert guard.approvals.show(first.output.metadata["c1"]["approval"]).words.text == "Let me see."
 
     again = run(agent, message_history=history, deferred_tool_results=yes)
     assert [one.tool_call_id for one in again.output.approvals] == ["c1"]

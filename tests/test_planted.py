@@ -1,6 +1,6 @@
 """Planted secrets and personal values of every kind of the shared cases: in nothing that leaves or is kept, the encrypted payloads excepted.
 
-Planted in arguments, names of arguments, results, exceptions, declared errors, reasons of votes and names of tools; looked for in the bytes of the store's
+Planted in arguments, names of arguments, results, exceptions, declared errors, reasons of votes, names of tools and the model's words; looked for in the bytes of the store's
 files with the write-ahead log, the exported records, the log and standard error: as they are, in base64, in URLs and as JSON writes them.
 """
 
@@ -16,11 +16,11 @@ from urllib.parse import quote
 import pytest
 from cli_kit import guard
 from corpora import needed, read
-from reports import BOSS, Desk, start
+from reports import BOSS, U1, Desk, start
 from test_outlets import FOUND, heard
 from test_payload_keys import KEY, KEYS
 
-from guard import ToolError
+from guard import ToolCall, ToolError
 from guard.redactors import REDACTOR
 
 POLICY = """
@@ -84,6 +84,13 @@ def walk(desk: Desk, number: int, text: str) -> None:
     [question] = desk.pending()
     desk.guard.approvals.reject(question.id, approver=BOSS, reason=f"because of {text}")
     desk.settle()
+    beside(desk, number, text)
+
+
+def beside(desk: Desk, number: int, text: str) -> None:
+    """What the model writes beside a call that waits for a person."""
+    held = desk.guard.call(ToolCall("w", "ask", {"n": number}), U1, conversation=f"beside {number}", words=f"So: {text}")
+    desk.guard.approvals.reject(held.approval, approver=BOSS, reason="no")
 
 
 def found_in(outlets: dict[str, bytes], values: dict[str, str]) -> list[tuple[str, str]]:
@@ -138,6 +145,19 @@ def test_a_few_kinds_and_where_they_stand(tmp_path: Path, key: Any) -> None:
     assert not found_in(outlets, values)
     assert bool(found_in({"file": kept}, values)) == (key is None)
     assert KEY.encode() not in kept
+
+
+def test_words_are_kept_redacted(tmp_path: Path) -> None:
+    """Of values in the model's words alone nothing is left even in a store without a key, nor in the view of a terminal."""
+    cases = {"mail": "kim.doe@example.com", "token": FOUND, "card": "4111 1111 1111 1111"}
+    desk = start(tmp_path, "openai-chat", POLICY, {"look": look, "fail": fail, "tell": tell, "ask": ask}, store="sqlite")
+    for number, value in enumerate(cases.values()):
+        beside(desk, number, f"token {value} ok")
+    texts = "".join(one.words.text for one in desk.guard.approvals.list(status="rejected"))
+    assert texts.count("So: ") == len(cases)
+    kept = b"".join(path.read_bytes() for path in sorted(tmp_path.glob("guard.db*")))
+    desk.guard.close()
+    assert not found_in({"file": kept, "view": texts.encode()}, cases)
 
 
 def test_a_secret_that_its_line_cuts_off() -> None:

@@ -11,6 +11,7 @@ import sys
 from functools import partial
 
 from guard.cli import changing, granting, unknown, watch
+from guard.cli.beside import ran_json, ran_lines, words_json, words_lines
 from guard.cli.desk import Desk, desk
 from guard.cli.places import DEFAULT_STORE, add_layers
 from guard.cli.show import json_text
@@ -114,8 +115,9 @@ def show(arguments: argparse.Namespace) -> int:
     with desk(arguments) as here:
         seen = here.view(arguments.id)
     plain = {**approval_json(seen.approval), "document": seen.document, "presented": seen.presented, "needs": seen.needs}
-    for line in [json_text(plain)] if arguments.json else approval_lines(seen.approval, previous=seen.previous):
-        print(line)
+    plain |= {"ran": ran_json(seen.ran), "words": words_json(seen.approval)}
+    told = [*approval_lines(seen.approval, previous=seen.previous), *ran_lines(seen.ran), *words_lines(seen.approval)]
+    print(json_text(plain) if arguments.json else "\n".join(told))
     return 0
 
 
@@ -135,7 +137,7 @@ def _vote(arguments: argparse.Namespace, *, yes: bool, ask: bool) -> int:
         grant = granting.drafted(here, arguments, shown.approval) if yes else None
         if ask or not arguments.json:
             offers = granting.lines(here, shown.approval, grant) if yes else []
-            lines = [*approval_lines(shown.approval, previous=shown.previous), *offers]
+            lines = [*approval_lines(shown.approval, previous=shown.previous), *offers, *words_lines(shown.approval)]
             print("\n".join(lines), file=sys.stderr if arguments.json else sys.stdout, flush=True)
         if ask and not _confirmed(here, grant):
             how = "" if sys.stdin.isatty() else " (nobody is at a terminal: confirm with --yes)"
@@ -144,7 +146,7 @@ def _vote(arguments: argparse.Namespace, *, yes: bool, ask: bool) -> int:
         more = {"approver": here.me, "reason": arguments.reason, "seen": shown.seen, "via": "cli", "assurance": "os-user"}
         vote = here.approvals.approve if yes else partial(here.approvals.reject, note=arguments.note)
         after = vote(shown.approval.id, **more)
-        kept = None if grant is None else granting.given(here, arguments, after)
+        kept = None if grant is None else granting.given(here, arguments, after, grant)
         further = {} if kept is None else {"grant": granting.grant_json(here, kept)}
     lines = [_told(after, here.me.principal, yes=yes), *([] if kept is None else [granting.outcome(kept)])]
     print(json_text({**approval_json(after), **further}) if arguments.json else "\n".join(lines))

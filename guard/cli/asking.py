@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from typing import TextIO
 
+from guard.cli.beside import words_lines
 from guard.cli.telling import person
 from guard.cli.travel.stage import Stage
 from guard.cli.views import approval_lines
@@ -29,7 +30,7 @@ class Supervisor:
         """Show the approval and cast the vote; False when nobody answered."""
         there = self.yes or sys.stdin.isatty()
         self._print("\nA person must decide. What would run, in full:")
-        for line in approval_lines(approval, indent="  "):
+        for line in (*approval_lines(approval, indent="  "), *words_lines(approval)):
             self._print(line)
         answer = True if self.yes else self._ask() if there else None
         if answer is None:

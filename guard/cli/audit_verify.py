@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
+from functools import partial
 from importlib import import_module
 
 from guard.cli.places import UsageError, existing_store
@@ -80,16 +81,19 @@ def stored_report(store: Store, checkpoints: list[str], key: Key | None) -> Repo
     notes: list[Note] = []
     for path in checkpoints:
         notes += read_checkpoints(path, problems)
-    asked = Asked(read=lambda: _records(store), notes=notes, key=key, judge=ed25519(), tops=store.heads, problems=problems)
+    bodies = partial(_records, store, beside=False)
+    asked = Asked(
+        read=partial(_records, store), bodies=bodies, notes=notes, key=key, judge=ed25519(), tops=store.heads, problems=problems
+    )
     return check(asked)
 
 
-def _records(store: Store) -> Iterable[tuple[Record | Begin, str]]:
-    """Every record of a store, a page at a time, and what is wrong with the columns beside it."""
+def _records(store: Store, *, beside: bool = True) -> Iterable[tuple[Record | Begin, str]]:
+    """Every record of a store, a page at a time, and what is wrong with the columns beside it, where that is asked."""
     for chain in range(store.chains):
         after = 0
         while page := store.audit(chain=chain, after=after, limit=_PAGE):
-            wrong = _copies(store, chain, after, page)
+            wrong = _copies(store, chain, after, page) if beside else {}
             yield from ((Record(one.chain, one.seq, one.prev, one.hash, one.body), wrong.get(one.seq, "")) for one in page)
             after = max(one.seq for one in page)
 

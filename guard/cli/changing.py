@@ -8,13 +8,15 @@ from __future__ import annotations
 import argparse
 import sys
 
+from guard.cli.beside import words_lines
 from guard.cli.desk import desk
-from guard.cli.places import DEFAULT_STORE, UsageError, add_layers
+from guard.cli.new_values import changes
+from guard.cli.places import DEFAULT_STORE, add_layers
 from guard.cli.show import json_text, spell
 from guard.cli.views import approval_json, approval_lines
 from guard.core.approval import Approval
 from guard.core.model import Outcome
-from guard.core.values import Json, JsonObject, read_json
+from guard.core.values import JsonObject
 from guard.errors import ApprovalError
 
 VERBS = {
@@ -32,8 +34,10 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             "id", metavar="ID", help="the approval's id, as listed; its beginning is enough where no other one has it"
         )
         if verb == "edit":
-            what = "an argument (amount=40) or a place in one (/lines/0/price=12.50); JSON, or else a text; may be repeated"
-            one.add_argument("--set", action="append", required=True, metavar="NAME=VALUE", help=what)
+            what = "an argument (amount=40) or a place in one (/lines/0/price=12.50): a text where a text stands, else JSON; may be repeated"
+            one.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=what)
+            what = "the same with a value of any kind, as JSON ('memo=null'); may be repeated"
+            one.add_argument("--set-json", action="append", default=[], metavar="NAME=JSON", help=what)
         one.add_argument("--reason", required=True, metavar="TEXT", help="kept with it, and on record")
         add_layers(one)
         one.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
@@ -43,19 +47,20 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def edit(arguments: argparse.Namespace) -> int:
     """Make another revision; exit code 1 where the policy refuses the changed call."""
-    changes = dict(map(_change, arguments.set))
     with desk(arguments) as here:
+        changed = changes(here.show(arguments.id), arguments.set, arguments.set_json)
         before = here.view(arguments.id)
         more = {"reason": arguments.reason, "seen": before.seen, "via": "cli", "assurance": "os-user"}
         try:
-            made = here.approvals.edit(before.approval.id, editor=here.me, changes=changes, **more)
+            made = here.approvals.edit(before.approval.id, editor=here.me, changes=changed, **more)
         except ApprovalError as error:
             if isinstance(error.outcome, Outcome):
                 print(spell(str(error.outcome.content)), file=sys.stderr)
             raise
         after = here.approvals.view(made, here.me)
     told = f"revision {made.revision} waits as {made.id}; another person must decide about it"
-    return _told(arguments, made, [*approval_lines(after.approval, previous=after.previous), told])
+    shown = [*approval_lines(after.approval, previous=after.previous), *words_lines(after.approval), told]
+    return _told(arguments, made, shown)
 
 
 def end(arguments: argparse.Namespace) -> int:
@@ -71,15 +76,3 @@ def _told(arguments: argparse.Namespace, after: Approval, lines: list[str]) -> i
     found: JsonObject = approval_json(after)
     print(json_text(found) if arguments.json else "\n".join(lines))
     return 0
-
-
-def _change(text: str) -> tuple[str, Json]:
-    """A place and its new value. Raises UsageError."""
-    name, sign, value = text.partition("=")
-    if not sign or not name.strip("/"):
-        raise UsageError(f"--set {spell(text)}: write NAME=VALUE, such as amount=40")
-    try:
-        given: Json = read_json(value)
-    except ValueError:
-        given = value
-    return (name if name.startswith("/") else "/" + name.replace("~", "~0")), given

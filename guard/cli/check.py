@@ -18,6 +18,7 @@ from guard.cli.shadows import shadowed
 from guard.cli.show import json_text, spell
 from guard.cli.tables import table
 from guard.cli.work import named
+from guard.cli.yes_windows import open_ended
 from guard.compose import declared
 from guard.core.rules import ApprovalRule, Tool
 from guard.core.values import JsonObject
@@ -129,7 +130,7 @@ def _found(survey: Survey, notes: tuple[str, ...], pinned: tuple[str, ...]) -> F
         tools=[_summary(tool, known) for tool in survey.tools.values()] if good else [],
         roles=shown(view) if good and not view.own_model else [],
         shadows=shadowed(survey.policy) if good and survey.policy is not None else [],
-        notes=(*pinned, *passed, *notes),
+        notes=(*pinned, *passed, *(open_ended(survey.tools.values()) if good else ()), *notes),
     )
 
 

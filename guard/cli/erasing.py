@@ -25,8 +25,8 @@ ERASE = """examples:
   guard audit erase --call ticket-4711:3:0 --reason "wrong record"             one call: conversation, turn, position
   guard audit erase --person kim@example.com --reason "request of 3 May"       every conversation of this person, every call that names them
 
-What goes is the raw values. The records stay as they are, one more says what was erased, and the chain holds. A call that is held, under way or unknown
-is left and named (exit code 1): settle it first. Nobody can bring back what was erased; a copy of the store made before still has it."""
+What goes is the raw values, and what a standing grant holds of the call that it came from: the grant ends by that. The records stay as they are, more say
+what was erased, and the chain holds. A call that is held, under way or unknown is left and named (exit code 1): settle it first. Nobody can bring back what was erased; a copy of the store made before still has it."""
 SWEEP = """examples:
   guard audit sweep                 what ended more than 30 days ago
   guard audit sweep --keep 7d       more than a week ago: s, m, h, d or w
@@ -145,6 +145,7 @@ def _confirmed() -> bool:
 def _told(found: Sequence[Erased], *, as_json: bool) -> int:
     left = [f"{one.conversation}:{turn}:{position}" for one in found for turn, position in one.left]
     calls, words = sum(len(one.calls) for one in found), sum(one.words for one in found)
+    grants = [name for one in found for name in one.grants]
     if as_json:
         print(
             json_text(
@@ -156,6 +157,8 @@ def _told(found: Sequence[Erased], *, as_json: bool) -> int:
         print(
             f"erased {calls} call{'s' * (calls != 1)} and {words} message{'s' * (words != 1)} of users in {homes} conversation{'s' * (homes != 1)}"
         )
+        for name in grants:
+            print(f"erased what was left of the grant {name}; it covers no call")
         for name in left:
             print(f"left, since it is not over: {spell(name)}")
     return 1 if left else 0
@@ -167,5 +170,6 @@ def _plain(one: Erased) -> JsonObject:
         "conversation": one.conversation,
         "calls": [list(place) for place in one.calls],
         "approvals": list(one.approvals),
+        "grants": list(one.grants),
         "words": one.words,
     }

@@ -50,25 +50,17 @@ def drafted(here: Desk, arguments: argparse.Namespace, approval: Approval) -> Gr
     return here.grants.draft(approval, by=here.me, scope=arguments.grant, assurance="os-user", **_bounds(here, bounds))
 
 
-def given(here: Desk, arguments: argparse.Namespace, approval: Approval) -> Grant:
-    """Give it, after the yes. Raises ApprovalError that says that the yes stands."""
-    bounds = _bounds(here, {name: getattr(arguments, name) for name in BOUNDS})
+def given(here: Desk, arguments: argparse.Namespace, approval: Approval, read: Grant) -> Grant:
+    """Give what was read, after the yes. Raises ApprovalError that says that the yes stands."""
     try:
-        return here.grants.give(
-            approval, by=here.me, scope=arguments.grant, reason=arguments.reason, assurance="os-user", **bounds
-        )
+        return here.grants.give_read(approval, read, by=here.me, reason=arguments.reason, assurance="os-user")
     except ApprovalError as error:
         raise ApprovalError(error.code, f"the call is {approval.status}, but no grant was given: {error}") from error
 
 
 def lines(here: Desk, approval: Approval, grant: Grant | None) -> list[str]:
     """What is said below an approval: what may be given with a yes, or the words of what was asked for."""
-    return offered(here, approval) if grant is None else ["", *told(grant, approval)]
-
-
-def told(grant: Grant, approval: Approval) -> list[str]:
-    """The words, for a person who is about to give it."""
-    return list(words(grant, tuple(approval.arguments)))
+    return offered(here, approval) if grant is None else ["", *words(grant)]
 
 
 def offered(here: Desk, approval: Approval) -> list[str]:

@@ -16,7 +16,10 @@ from guard.core.legible import disguised
 from guard.core.presented import differences, masked
 from guard.core.values import Json, JsonObject
 
-_COUNTED = ("revision", "need", "use_within", "supersedes", "superseded_by", "edited_by", "effect", "on_message", "ended_by")
+_COUNTED = (
+    *("revision", "need", "use_within", "supersedes", "superseded_by", "edited_by", "edited_why", "effect", "on_message"),
+    "ended_by",
+)
 _VOTED = ("number", "decision", "by", "revision", "fingerprint", "presented", "assurance", "via", "reason")
 
 
@@ -59,7 +62,8 @@ def _revision(approval: Approval) -> list[tuple[str, str]]:
     """Which revision it is, where there is more than one."""
     if approval.supersedes is None and approval.superseded_by is None:
         return []
-    by = f", changed by {show.spell(approval.edited_by)}" if approval.edited_by else ""
+    why = f" ({show.spell(approval.edited_why)})" if approval.edited_why else ""
+    by = f", changed by {show.spell(approval.edited_by)}{why}" if approval.edited_by else ""
     later = f"; {approval.superseded_by} stands in its place" if approval.superseded_by else ""
     return [("revision", f"{approval.revision}{by}{later}")]
 

@@ -10,6 +10,7 @@ import sys
 import time
 from math import inf
 
+from guard.cli.beside import words_json, words_lines
 from guard.cli.desk import Desk, desk
 from guard.cli.places import DEFAULT_STORE, add_layers
 from guard.cli.show import json_text, spell
@@ -85,6 +86,7 @@ def _look(here: Desk, seen: set[tuple[str, int]], arguments: argparse.Namespace)
 
 def _lines(here: Desk, one: Approval, *, as_json: bool) -> list[str]:
     if as_json:
-        return [json_text({**approval_json(one), "you_may_decide": here.decides(one)})]
+        return [json_text({**approval_json(one), "you_may_decide": here.decides(one), "words": words_json(one)})]
     how = f"guard approvals approve {one.id}  |  guard approvals reject {one.id} --reason TEXT"
-    return [*approval_lines(one), f"decide: {how}" if here.decides(one) else "decide: another person must", ""]
+    decide = f"decide: {how}" if here.decides(one) else "decide: another person must"
+    return [*approval_lines(one), decide, *words_lines(one), ""]

@@ -51,10 +51,14 @@ class InDoubt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """The key was used with other content, or the approval cannot be spent. `why` is for the audit."""
+    """The key was used with other content, or the approval cannot be spent, or the grant not used. `why` is for the audit.
+
+    `waits`: only the grant does not answer, so that a question about the call which is open stays so.
+    """
 
     why: str
     approval: bool = False
+    waits: bool = False
 
 
 ClaimAnswer: TypeAlias = Won | Replay | InDoubt | Conflict

@@ -60,6 +60,22 @@ class Vote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What the model wrote beside a held call: no part of the call, never checked, and nothing is decided by it.
+
+    `text` is redacted, cut where it was long, and empty once it was erased; `size` is how many characters there were. `digest` stands for
+    the text in records and in what is presented; it is made under the call's salt, so that it says nothing once that is erased.
+    """
+
+    text: str = ""
+    size: int = 0
+    digest: str = ""
+
+
+NO_WORDS = Words()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
     """A question to people about one exact call. Times are seconds since the epoch by the store's clock.
 
@@ -101,6 +117,7 @@ class Approval:
     superseded_by: str | None = None
     editable: tuple[str, ...] = ()  # JSON pointers that an approver may edit
     edited_by: str | None = None  # who made this revision
+    edited_why: str = ""  # the reason that they gave, for people alone
     authors: tuple[str, ...] = ()  # everybody who edited this call so far; an author's vote does not count
     secret: tuple[str, ...] = ()  # JSON pointers of what nobody is shown
     effect: str = ""  # the operator's one line, filled only from the final arguments
@@ -113,6 +130,7 @@ class Approval:
     ended_by: str | None = None  # who cancelled or revoked it
     ended_at: float | None = None  # when it was cancelled, revoked or superseded
     veil: str = field(default="", repr=False)  # the key of everything that is shown as a digest, made with the store's secret
+    words: Words = NO_WORDS  # what the model wrote beside the call
 
     @property
     def ends_at(self) -> float:

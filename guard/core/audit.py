@@ -180,7 +180,8 @@ def _final(last: object, redactor: Redactor, tenant: str, salt: str) -> str:
     spoof = f',"spoof":{names_of(valid.spoofed)}' if valid.spoofed else ""
     arguments = unsecret(valid.arguments, valid.tool)
     shown, hidden = shown_value(arguments, redactor, set())
-    tags = of_call(redactor, tenant, (arguments, hidden), [one.field for one in valid.tool.bindings])
+    bound = [one.field for one in valid.tool.bindings] if valid.tool.bindings else ()
+    tags = of_call(redactor, tenant, (arguments, hidden), bound) if bound or hidden is not arguments else ""
     labels = _labels(tuple(origins.items()), redactor)
     return f',"args":{{"size":{len(valid.canonical)},"digest":"{of_arguments(valid, salt)}","shown":{shown}{tags},"labels":{labels}}}{spoof}'
 
@@ -204,7 +205,7 @@ def _shape(value: Json, depth: int = 3) -> Json:
 
 def unsecret(arguments: JsonObject, tool: Tool) -> JsonObject:
     """The arguments without those that the policy shows to nobody: records leave the house, so not even their digests stand there."""
-    for place in spots((path for rule in tool.approval for path in rule.secret), arguments):
+    for place in spots(paths, arguments) if (paths := [path for rule in tool.approval for path in rule.secret]) else ():
         arguments = put(arguments, place, "[secret]") if at(arguments, place)[0] else arguments
     return arguments
 

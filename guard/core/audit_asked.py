@@ -39,7 +39,13 @@ def requested(
     if veil is not None:
         text = canonical(approval.arguments)
         args = f',"args":{{"size":{len(text)},"digest":"{mark(text, veil, salt)}","shown":{shown_text(_unsecret(approval), veil, set())}}}'
-    return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}"{args},"approval_state":{state}'
+    return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}"{args}{_words(approval)},"approval_state":{state}'
+
+
+def _words(approval: Approval) -> str:
+    """That the model wrote something beside the call: how much, and the digest by which it can be told again while it is kept."""
+    words = approval.words
+    return f',"words":{{"size":{words.size},"digest":"{words.digest}"}}' if words.digest else ""
 
 
 def _unsecret(approval: Approval) -> JsonObject:

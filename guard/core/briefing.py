@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from guard.core import facts, legible
+from guard.core import facts, legible, wording
 from guard.core.approval import Approval
 from guard.core.facts import Argument, span
 from guard.core.legible import Piece
@@ -31,7 +31,10 @@ LIVE = ("pending", "approved")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
-    """What is told about one approval. `document` holds what was hashed; everything here is taken from it or says how the question stands now."""
+    """What is told about one approval. `document` holds what was hashed; everything here is taken from it or says how the question stands now.
+
+    `beside` is what is to be known of the model's words, which stand below all of this.
+    """
 
     approval: Approval
     presented: str
@@ -42,12 +45,18 @@ class Briefing:
     why: tuple[str, ...]
     may: str
     have: int
+    beside: tuple[str, ...]
     left: float | None
 
     @property
     def title(self) -> tuple[Piece, ...]:
         """The operator's one line, or the tool's name."""
         return legible.pieces(self.approval.effect or f"Run {self.approval.tool}")
+
+    @property
+    def cut(self) -> str:
+        """That the model wrote more than is kept."""
+        return wording.cut(self.approval.words)
 
     @property
     def changed(self) -> tuple[Argument, ...]:
@@ -64,13 +73,14 @@ def briefing(approval: Approval, document: JsonObject, presented: str, now: floa
     return Briefing(
         approval=approval,
         presented=presented,
-        status=STATUSES[approval.status],
+        status=_status(approval),
         arguments=tuple(sorted(facts.arguments(document), key=lambda one: not one.first)),
         warnings=facts.warnings(texts),
         permits=permits(approval),
         why=approval.why or ("the policy asks a person before this call runs",),
         may=deciders(approval),
         have=len(approval.yes) if needs is None else approval.need - needs,
+        beside=wording.notes(approval.words),
         left=approval.ends_at - now if approval.status in LIVE else None,
     )
 
@@ -94,9 +104,14 @@ def deciders(approval: Approval) -> str:
     return "; ".join(filter(None, (own, others)))
 
 
+def _status(approval: Approval) -> str:
+    unused = approval.status == "expired" and approval.use_by is not None
+    return "approved and not used in time, does not run" if unused else STATUSES[approval.status]
+
+
 def ended(approval: Approval) -> str:
     """Who decided or ended it, when and why, in words; nothing while it waits."""
-    told = STATUSES[approval.status].capitalize()
+    told = _status(approval).capitalize()
     if approval.status == "pending":
         return ""
     who = real(approval.ended_by or approval.decided_by or "")

@@ -28,6 +28,7 @@ class Context:
     salt: Callable[[], str] = str  # a fresh random text, for the digests of one call
     gap: Gap = NOTHING  # what has to be put on record with the turn: calls that were refused while the store was down
     watch: Callable[[object, object], None] | None = None  # told of each step: what a room was given and gave; decides nothing
+    words: str = ""  # what the model wrote beside the calls: kept with a question to people, read by no room
     sessions: Sessions | None = None  # who somebody is today, where the host says so
 
     @property

@@ -5,22 +5,21 @@ Nothing is shortened; values stand as JSON, and characters that nobody could see
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from guard.core import grants
 from guard.core.grants import Grant
 from guard.core.presented import mask
 from guard.core.unseen import spelled, unseen
-from guard.core.values import Json, encode
+from guard.core.values import Json, canonical, digest, encode
 
 
-def words(grant: Grant, arguments: Sequence[str] = ()) -> tuple[str, ...]:
-    """Whose calls, which arguments, where, how often, how much and until when. `arguments` are the names that the tool takes."""
+def words(grant: Grant) -> tuple[str, ...]:
+    """Whose calls, which arguments, where, how often, how much and until when."""
     whose = f"{plain(grant.principal)} (tenant {plain(grant.tenant)})"
     return (
         f"Calls of {plain(grant.tool)} for {whose} run without a further question{_people(grant)}:",
-        *_arguments(grant, arguments),
+        *_arguments(grant),
         f"- {_where(grant)}",
         f"- {_often(grant)}",
         f"- {_until(grant)}",
@@ -32,7 +31,19 @@ def _people(grant: Grant) -> str:
     return f", once {grant.need} people have given this" if grant.need > 1 else ""
 
 
-def _arguments(grant: Grant, names: Sequence[str]) -> list[str]:
+def promised(grant: Grant) -> str:
+    """The digest of what a person reads before giving it: the same for the same permission, whenever it is given and by whomever.
+
+    Whoever shows the words of a draft hands this on, and what is given then is that, or nothing.
+    """
+    bounds: list[Json] = [grant.constraint, grant.uses, None if grant.until is None else repr(grant.until), grant.need]
+    parts = (grant.approval, grant.definition, grant.rule, grant.scope, canonical(bounds))
+    return digest("guard-grant-words-v1", *parts, *words(grant))
+
+
+def _arguments(grant: Grant) -> list[str]:
+    if grant.erased:
+        return ["- with arguments that were erased: it covers nothing any more"]
     if grant.scope == "same_call":
         return ["- only with exactly the arguments of the call that was approved, none more, none less"]
     if grant.scope == "tool_here":
@@ -40,11 +51,13 @@ def _arguments(grant: Grant, names: Sequence[str]) -> list[str]:
     given = grant.constraint
     field, held = given["field"], grants.shown(grant, mask)["where"]
     total = "" if grant.sum is None else f", and {shown(grant.sum)} in all calls together"
-    others = [plain(name) for name in names if name not in {path.partition(".")[0] for path in (field, *held)}]
+    deeper = dict.fromkeys(path.partition(".")[0] for path in (field, *held) if "." in path)
+    others = [*map(plain, given.get("others", ())), *(f"what else stands in {plain(name)}" for name in deeper)]
     return [
         f"- {plain(field)} is at most {shown(given['at_most'])} in one call{total}",
         *(f"- {plain(name)} is exactly {shown(value)}" for name, value in held.items()),
-        "- every other argument may be ANYTHING" + (f": {', '.join(others)}" if others else ""),
+        "- every other argument may be ANYTHING"
+        + (f": {', '.join(others)}, and any that this call did not have" if others else ""),
     ]
 
 

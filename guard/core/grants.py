@@ -22,6 +22,10 @@ from guard.core.values import Json, JsonObject, canonical, digest, equal, is_num
 
 GrantStatus: TypeAlias = Literal["proposed", "live", "spent", "expired", "revoked"]
 ZERO = Decimal(0)
+SLACK = 60.0
+"""Seconds by which a clock may be set back: before the giving nobody knows how long a grant has been, so that it covers nothing."""
+ERASED: JsonObject = {"erased": True}
+"""What stands in the place of a constraint that was erased. It is met by no call."""
 _EXACT = Context(prec=5_000, traps=[Inexact, InvalidOperation, Overflow])
 
 
@@ -61,7 +65,7 @@ class Grant:
 
     `principal` is the person whose calls it covers, `conversation` the one conversation in which it does (None: any of theirs), with `branch`: a
     child's grant does not cover its parent. `constraint` is what it says of the arguments: their digest and the call's fingerprint
-    (`same_call`), nothing (`tool_here`: any arguments), or field, at_most, sum and where (`amount`). `uses` is how many calls it covers (None: any
+    (`same_call`), nothing (`tool_here`: any arguments), or field, at_most, sum and where, with the names of the others that the call had (`amount`). `uses` is how many calls it covers (None: any
     number), `policy` the version under which it was given, `rule` the alternative of `approve:`, which needs `need` people. `used` and `summed` are what
     calls have drawn on it so far.
     """
@@ -86,6 +90,7 @@ class Grant:
     at: float
     secret: tuple[str, ...] = ()  # names in `where` whose values nobody is shown
     veil: str = field(default="", compare=False, repr=False)  # the key of the masks over them
+    salt: str = ""  # of the digest of its terms; kept with the constraint and erased with it
     reason: str | None = None
     revoked_by: str | None = None
     revoked_at: float | None = None
@@ -114,9 +119,13 @@ class Grant:
         """One digest of everything that it permits: never another one, once it is given."""
         bounds = [self.constraint, self.uses, None if self.until is None else repr(self.until), self.need]
         names = [self.tenant, self.principal, self.conversation, self.branch, self.tool, self.definition, self.kind]
-        return digest(
-            "guard-grant-v1", self.id, canonical(names), self.rule, self.scope, canonical(bounds), self.policy, repr(self.at)
-        )
+        parts = (self.id, canonical(names), self.rule, self.scope, canonical(bounds), self.policy, repr(self.at))
+        return digest("guard-grant-v1", *parts, *([self.salt] if self.salt else ()))
+
+    @property
+    def erased(self) -> bool:
+        """Whether its constraint is gone: then it covers nothing, for good."""
+        return self.constraint == ERASED
 
     @property
     def sum(self) -> Decimal | None:
@@ -129,17 +138,19 @@ class Grant:
             return "revoked"
         if len({giver.by for giver in self.givers}) < self.need:
             return "proposed"
-        if self.until is not None and now >= self.until:
+        if now < self.at - SLACK or (self.until is not None and now >= self.until):
             return "expired"
         over = self.sum is not None and self.sum <= self.summed and self.sum > 0
-        return "spent" if over or (self.uses is not None and self.used >= self.uses) else "live"
+        if over or (self.uses is not None and self.used >= self.uses):
+            return "spent"
+        return "expired" if self.erased else "live"
 
     def bounds(self) -> Offer:
         """What it permits, as an offer to be compared with today's."""
         given = self.constraint
         return Offer(
             scope=self.scope,
-            field=_path(given["field"]) if self.scope == "amount" else None,
+            field=_path(given["field"]) if "field" in given else None,
             at_most=amount(given.get("at_most")),
             sum=self.sum,
             same=tuple(_path(name) for name in given.get("where", {})),
@@ -193,17 +204,21 @@ def constrained(offer: Offer, arguments: JsonObject, fingerprint: str) -> JsonOb
     if not all(found.values()):
         return None
     where = {name: value for name, (value,) in found.items()}
-    return {"field": str(offer.field), "at_most": offer.at_most, "sum": offer.sum, "where": where}
+    tied = {path.steps[0] for path in (offer.field, *offer.same)}
+    others: list[Json] = [name for name in arguments if name not in tied]
+    return {"field": str(offer.field), "at_most": offer.at_most, "sum": offer.sum, "where": where, "others": others}
 
 
 def drawn(grant: Grant, arguments: Mapping[str, Json]) -> Decimal:
     """What a call draws on the sum of a grant that covers it."""
-    found = single(_path(grant.constraint["field"]), arguments) if grant.scope == "amount" else ()
+    found = single(_path(grant.constraint["field"]), arguments) if "field" in grant.constraint else ()
     return (amount(found[0]) if found else None) or ZERO
 
 
 def fits(grant: Grant, arguments: JsonObject, fingerprint: str) -> bool:
     """Whether the arguments meet the constraint. That there are none is one set of arguments like any other."""
+    if grant.erased:
+        return False
     match grant.scope:
         case "same_call":
             return grant.constraint == {"arguments": digest(canonical(arguments)), "fingerprint": fingerprint}
@@ -214,6 +229,8 @@ def fits(grant: Grant, arguments: JsonObject, fingerprint: str) -> bool:
 
 
 def _fits_amount(constraint: JsonObject, arguments: JsonObject) -> bool:
+    if not {"field", "at_most", "where"} <= constraint.keys():
+        return False
     most, found = amount(constraint["at_most"]), single(_path(constraint["field"]), arguments)
     asked = amount(found[0]) if found else None
     if most is None or asked is None or not summable(asked) or not 0 <= asked <= most:

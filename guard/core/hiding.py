@@ -238,13 +238,18 @@ def _secrets(value: Json, key: str | None, redactor: Redactor) -> set[str]:
     return set()
 
 
+def _clean(text: str, redactor: Redactor, key: str | None) -> bool:
+    """Whether a text looks like JSON and there is surely nothing to hide in it: then it need not be taken apart."""
+    return text[:1] in {"{", "["} and (key is None or not redactor.tells(key)) and redactor.quiet(text)
+
+
 def beginning(text: str, most: int, redactor: Redactor, key: str | None = None) -> tuple[str, tuple[str, ...]]:
     """The first `most` characters of a text with everything hidden, and the kinds hidden; a huge text costs no more than its share.
 
     What the detectors saw last may be part of something longer: that end is never shown, even where hiding made the text shorter.
     """
     if len(text) <= most:
-        return redactor.detect(key, text)
+        return (text, ()) if _clean(text, redactor, key) else redactor.detect(key, text)
     seen = text[: most + _MARGIN]
     shown, found = redactor.detect(key, seen)
     if len(seen) < len(text):

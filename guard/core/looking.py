@@ -12,7 +12,7 @@ from guard.core.board import Board
 from guard.core.endings import Ended, ended, share
 from guard.core.granting import UseGrant
 from guard.core.model import Allow, AuthorizedCall
-from guard.core.taking import conflicting, refuse_late, run, use_of
+from guard.core.taking import refuse_late, run, unused, use_of
 from guard.errors import StoreError
 
 
@@ -50,7 +50,7 @@ def _use(board: Board, index: int, allow: Allow) -> p.Flow[None]:
         board.states[index] = yield from refuse_late(board, index, answer.unstored(error.code))
         return
     if found is not None:
-        board.states[index] = yield from refuse_late(board, index, conflicting(found, allow))
+        board.states[index] = yield from unused(board, index, allow, found)
 
 
 def _look(board: Board, index: int, allow: Allow) -> p.Flow[Ended]:

@@ -210,11 +210,15 @@ class Hold(_NoTruth):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allow(_NoTruth):
-    """The call may be claimed. `approval` is the approved one that the claim will spend, or `grant` the use of a grant, if one was needed."""
+    """The call may be claimed. `approval` is the approved one that the claim will spend, or `grant` the use of a grant, if one was needed.
+
+    `question` is what a person is asked about the call already, where a grant answers it.
+    """
 
     call: AuthorizedCall
     approval: Approval | None = None
     grant: Grant | None = None
+    question: Approval | None = None
 
 
 Decision: TypeAlias = Allow | Hold | Refusal

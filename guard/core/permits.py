@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from guard.core import ports as p
 from guard.core.approve import Drawn, granted
 from guard.core.board import Board
 from guard.core.granting import Asking, FindGrants, Standing
-from guard.core.model import AuthorizedCall
+from guard.core.model import Approval, AuthorizedCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +24,22 @@ class Answers:
     found: Mapping[int, Standing] = field(default_factory=dict)
     walk: dict[str, Drawn] = field(default_factory=dict)
 
-    def answer(self, board: Board, index: int, call: AuthorizedCall) -> bool:
-        """Whether a grant covers the call; then it is allowed. Grants are looked at for where the call will stand in the ledger."""
+    def answer(self, board: Board, index: int, call: AuthorizedCall, found: Approval | None = None) -> bool:
+        """Whether a grant covers the call; then it is allowed. Grants are looked at for where the call will stand in the ledger.
+
+        `found` is the question about it. One that is in the ledger already stays open where the grant is used up by others meanwhile.
+        """
         standing, context = self.found.get(index), board.context
         if standing is None or not standing.grants or call.approval is None or board.edits(index):
             return False  # nor for a call that a person has changed: somebody else decides about it
         with suppress(Exception):  # not answered: a person is asked
             allow = granted(call, call.approval, board.keys[index].ref, standing, self.walk, context.now, context.rights)
             if allow is not None:
-                board.put(index, allow)
+                row = board.items[index].row
+                asked = (
+                    found if row is not None and row.status == "held" and found is not None and row.approval == found.id else None
+                )
+                board.put(index, replace(allow, question=asked))
                 return True
         return False
 

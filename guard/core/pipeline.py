@@ -53,6 +53,7 @@ from guard.core.reasons import Reason
 from guard.core.recall import adopt, recall, same_content
 from guard.core.rules import ApprovalRule
 from guard.core.sealing import Sealer
+from guard.core.spoken import beside
 from guard.core.standing import holds, ledgers_of, said_since
 from guard.core.taking import act, give_up, join, overtaken
 from guard.core.unopened import told, unopened
@@ -219,6 +220,7 @@ def _approve(board: Board) -> p.Flow[None]:
             continue  # it goes on under the grant that it was taken under
         question = proposal(call, call.approval, key, context.policy.version, context.now, board.edits(index))
         veil, salt = board.redactor(index), board.salts[index]
+        question = beside(question, context.words, veil, salt)
         event = partial(audit_asked.requested, question, key, item.call, context.redactor, veil, salt)
         lost = index in board.lost  # it is in doubt until somebody says yes, so it will not be held: the question opens now
         ask = p.AskApproval(
@@ -230,7 +232,7 @@ def _approve(board: Board) -> p.Flow[None]:
             instead=board.waited(index, question.fingerprint),
         )
         found = asked.get(question.fingerprint) or (yield from p.ask(ask))
-        if found is not None and found.status == "pending" and not lost and grants.answer(board, index, call):
+        if found is not None and found.status == "pending" and not lost and grants.answer(board, index, call, found):
             continue  # a grant answers what a person would be asked, and never a no
         if found is question and not lost:
             asked[question.fingerprint] = question

@@ -277,7 +277,7 @@ class Store(GrantStore, Log, SearchStore, Protocol):
         """Settle an unknown call by a person's word; `row` says how. Raises ApprovalError when it is not unknown any more."""
 
     def pick(self, *, grace: float, lease: float, limit: int) -> tuple[CallRow, ...]:
-        """For a worker: held calls that were approved at least `grace` seconds ago, and lost ones; nobody else gets them for `lease` seconds."""
+        """For a worker: calls approved, or answered by a grant, at least `grace` seconds ago, and lost ones; nobody else gets them for `lease` seconds."""
 
     def wait(self, seconds: float) -> None:
         """Come back when something may have been approved, or after so many seconds."""

@@ -29,6 +29,7 @@ def document(approval: Approval, previous: Approval | None = None) -> JsonObject
         "revision": approval.revision,
         "supersedes": approval.supersedes,
         "edited_by": approval.edited_by,
+        **({"edited_why": approval.edited_why} if approval.edited_why else {}),
         "tool": {"name": approval.tool, "kind": approval.kind, "definition": approval.definition},
         "effect": approval.effect,
         "arguments": _arguments(approval),
@@ -51,6 +52,7 @@ def document(approval: Approval, previous: Approval | None = None) -> JsonObject
         "requested_at": approval.requested_at,
         "decide_by": approval.expires_at,
         "use_within": approval.use_within,
+        **({"words": approval.words.digest} if approval.words.digest else {}),  # the text itself is shown beside the document
     }
 
 

@@ -30,6 +30,10 @@ NAMED: Mapping[str, str] = MappingProxyType(
 """What Presidio may be asked for, with what stands in its place: nothing that the detectors here find better."""
 
 
+SECONDS = 20.0
+"""The most time that looking through one result may take: a policy may set less."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnDetector:
     """A detector that a policy writes: a pattern of the dialect, words that must tell of it, what stands in its place, and a check.
@@ -46,11 +50,15 @@ class OwnDetector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redaction:
-    """What a policy adds to what is hidden anyway. `regions` are those whose national phone numbers count, `names` what Presidio looks for."""
+    """What a policy adds to what is hidden anyway. `regions` are those whose national phone numbers count, `names` what Presidio looks for.
+
+    `seconds`: processor time for all texts of one result; one that takes longer is withheld.
+    """
 
     regions: tuple[str, ...] = ()
     own: tuple[OwnDetector, ...] = ()
     names: tuple[str, ...] = ()
+    seconds: float = SECONDS
 
 
 REDACTION = Redaction()

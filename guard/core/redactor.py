@@ -21,7 +21,7 @@ class Redactor:
     """What hides personal data and secrets. It can only hide.
 
     `detect` takes one string leaf (the key it stands under, the text) and gives the text to show and the kinds hidden. `quiet` looks at
-    serialised JSON text and says True only where `detect` could surely find nothing in any leaf or key of it. `sift` takes all texts of a value at once and gives those in which `detect` may find something under an ordinary key; `tells` says whether a key is none: whatever
+    JSON text, however it is written, and says True only where `detect` could surely find nothing in any leaf or key of it, nor in it as a text. `sift` takes all texts of a value at once and gives those in which `detect` may find something under an ordinary key; `tells` says whether a key is none: whatever
     stands under it has to be looked at. `tag` is what stands in the audit for a text: a digest, keyed with the store's secret, so that a short
     value cannot be guessed from it.
     """

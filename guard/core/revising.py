@@ -94,6 +94,7 @@ def _next(old: Approval, asked: Approval, editor: str, later: tuple[str, ...]) -
         revision=old.revision + 1,
         supersedes=old.id,
         edited_by=editor,
+        words=old.words,
         authors=tuple(dict.fromkeys((*old.authors, editor))),
         expires_at=min(old.expires_at, asked.expires_at),
         by=tuple(dict.fromkeys((*asked.by, *old.escalate_to))) if old.escalated_at is not None else asked.by,

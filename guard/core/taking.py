@@ -14,11 +14,12 @@ from functools import partial
 from guard.core import answer, audit, audit_ends
 from guard.core import ports as p
 from guard.core.board import Board, Waits
+from guard.core.commitments import More
 from guard.core.concluding import at, row_of
 from guard.core.endings import Ended, ended, idempotency, in_doubt
 from guard.core.grant_records import used
 from guard.core.grants import Use
-from guard.core.model import Allow, Outcome, Refusal, ToolCall, ValidCall
+from guard.core.model import Allow, Hold, Outcome, Refusal, ToolCall, ValidCall
 from guard.core.reasons import Reason
 from guard.core.recall import may_go_on, of_branch, replayed, take_over
 from guard.core.rules import Tool
@@ -84,7 +85,7 @@ def _not_won(board: Board, index: int, allow: Allow, found: p.Replay | p.InDoubt
     """What goes back for a call that somebody else has; None where it may be claimed once more."""
     item = board.items[index]
     if isinstance(found, p.Conflict):
-        return (yield from refuse_late(board, index, conflicting(found, allow)))
+        return (yield from unused(board, index, allow, found))
     if isinstance(found, p.Replay) and found.row.outcome is not None:
         return at(replayed(of_branch(board, index, found.row, allow.call.valid), item.call), item.key)
     try:
@@ -94,6 +95,20 @@ def _not_won(board: Board, index: int, allow: Allow, found: p.Replay | p.InDoubt
         return (yield from _probed(board, index, allow)) if allow.call.valid.tool.effect == "probe" else None
     except StoreError:
         return board.doubt(index, found.row)
+
+
+def unused(board: Board, index: int, allow: Allow, found: p.Conflict) -> p.Flow[Outcome]:
+    """A call whose grant did not answer after all waits on where a person is asked about it already; else it is refused."""
+    if not found.waits or allow.question is None:
+        return (yield from refuse_late(board, index, conflicting(found, allow)))
+    item, context, call = board.items[index], board.context, allow.call
+    hold = Hold(call=call, approval=allow.question)
+    more = More(board.shadowed.get(index, ()), item.salt)
+    version, redactor = context.policy.version, board.redactor(index)
+    event = audit.decided(item.key, item.call, hold, call, version, redactor, context.session, more)
+    with suppress(StoreError):  # what the ledger has of it is that it is held
+        yield from p.ask(p.Finish(rows=(), events=(event,)))
+    return answer.held(call.valid, item.key, allow.question, context.now)
 
 
 def conflicting(found: p.Conflict, allow: Allow) -> Refusal:

@@ -39,6 +39,18 @@ def calls_of(message: Any) -> list[JsonObject]:
     ]
 
 
+def words_of(message: Any) -> str:
+    """What the model wrote beside its calls; blocks of reasoning are none of it."""
+    content = message.content
+    parts = [content] if isinstance(content, str) else content if isinstance(content, list) else []
+    texts = [part if isinstance(part, str) else part.get("text") for part in parts if isinstance(part, str) or _written(part)]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _written(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") in ("text", "output_text")
+
+
 def reply_of(message: Any) -> JsonObject:
     """A message of the model as a whole reply: with the reason for its end and what it cost."""
     told, usage = message.response_metadata, message.usage_metadata or {}
@@ -48,7 +60,7 @@ def reply_of(message: Any) -> JsonObject:
         "choices": [
             {
                 "finish_reason": "length" if reason in _CUT else None,
-                "message": {"role": "assistant", "content": None, "tool_calls": calls_of(message)},
+                "message": {"role": "assistant", "content": words_of(message) or None, "tool_calls": calls_of(message)},
             }
         ],
     }

@@ -69,7 +69,7 @@ class Layer:
         reply = {
             "object": "response",
             "status": "completed",
-            "output": list(calls),
+            "output": [item for item in response.output if look(item, "type") == "message" or self._own(item)],
             "usage": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
         }
         self._said.append(_Said(Message(reply=reply, before=self._history()), calls))

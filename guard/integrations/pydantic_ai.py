@@ -134,8 +134,13 @@ def _said(calls: Sequence[Any]) -> JsonObject:
 def _reply(message: Any, calls: Sequence[Any]) -> JsonObject:
     """A message of the model as a whole reply: with the reason for its end and what it cost."""
     reason = "length" if message.finish_reason == "length" else None
+    texts = "\n\n".join(part.content for part in message.parts if part.part_kind == "text")
     usage = {"prompt_tokens": message.usage.input_tokens, "completion_tokens": message.usage.output_tokens}
-    return {"model": message.model_name, "choices": [{"finish_reason": reason, "message": _said(calls)}], "usage": usage}
+    return {
+        "model": message.model_name,
+        "choices": [{"finish_reason": reason, "message": {**_said(calls), "content": texts or None}}],
+        "usage": usage,
+    }
 
 
 def _question(answer: Answer) -> JsonObject:

@@ -70,7 +70,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "schema",
         "units",
     ),
-    "redact": ("region", "detectors", "names"),
+    "redact": ("region", "detectors", "names", "seconds"),
     "detector": ("pattern", "words", "mask", "check"),
     "role_result": ("keep", "drop", "mask", "hash", "handle", "blocks", "show"),
     "blocks": ("text", "structured", "resources", "images"),

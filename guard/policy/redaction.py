@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 
 from guard.core.dialect import fault, least, runaway
-from guard.core.redaction import MASKS, NAMED, OwnDetector, Redaction
+from guard.core.redaction import MASKS, NAMED, SECONDS, OwnDetector, Redaction
 from guard.policy import language
 from guard.policy.problems import Problems
 from guard.policy.source import Item
@@ -28,11 +28,13 @@ def redaction(blocks: Iterable[Item], problems: Problems) -> Redaction:
     regions: dict[str, None] = {}
     names: dict[str, None] = {}
     own: dict[str, OwnDetector] = {}
+    seconds = SECONDS
     for block in blocks:
         _refuse_switches(block, problems)
         fields = language.mapping(block, "redact", problems)
         regions |= dict.fromkeys(_regions(fields.get("region"), problems))
         names |= dict.fromkeys(_names(fields.get("names"), problems))
+        seconds = min(seconds, _seconds(fields.get("seconds"), problems))
         detectors = language.entries(fields["detectors"], "detectors", problems) if "detectors" in fields else {}
         for name, item in detectors.items():
             if name in own:
@@ -41,7 +43,7 @@ def redaction(blocks: Iterable[Item], problems: Problems) -> Redaction:
             if row is not None:
                 own[name] = row
     _masks(own, blocks, problems)
-    return Redaction(regions=tuple(regions), names=tuple(names), own=tuple(own.values()))
+    return Redaction(regions=tuple(regions), names=tuple(names), own=tuple(own.values()), seconds=seconds)
 
 
 def _refuse_switches(block: Item, problems: Problems) -> None:
@@ -74,6 +76,17 @@ def _names(item: Item | None, problems: Problems) -> list[str]:
     if item is not None and any(found):
         _need(item, "presidio_analyzer", "names", "names", problems)
     return [name for name in found if name]
+
+
+def _seconds(item: Item | None, problems: Problems) -> float:
+    """The time for one result: the least of all files holds, since more would let through what another withholds."""
+    found = language.number(item, problems, "seconds") if item is not None else None
+    if item is None or found is None:
+        return SECONDS
+    if not 0 < found <= SECONDS:
+        problems.error(item, f"seconds: {found} is not more than 0 and at most {SECONDS:g}", "write for example seconds: 2")
+        return SECONDS
+    return float(found)
 
 
 def _need(item: Item, module: str, key: str, extra: str, problems: Problems) -> None:

@@ -30,6 +30,9 @@ class Asked:
     partial: bool = False
     tops: Callable[[], Mapping[int, tuple[int, str]]] = dict
     problems: list[Problem] = field(default_factory=list)
+    bodies: Callable[[], Iterable[tuple[Record | Begin, str]]] | None = (
+        None  # as `read`, where it need not be said what is wrong beside a record
+    )
 
 
 @dataclass
@@ -84,7 +87,7 @@ def check(asked: Asked) -> Report:
 def _inside(asked: Asked) -> list[Note]:
     """The checkpoints that the log itself holds."""
     found = []
-    for record, _ in asked.read():
+    for record, _ in (asked.bodies or asked.read)():
         if isinstance(record, Record) and record.chain == 0 and isinstance(record.body, str) and _MARK in record.body:
             try:
                 found.append(read_note(json.loads(record.body)["checkpoint"]["note"], record.where or f"record {record.seq}"))

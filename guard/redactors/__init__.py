@@ -52,8 +52,8 @@ def redactor(redaction: Redaction = REDACTION, detectors: Sequence[Detector] = (
     plug-in that is not installed.
     """
     more = (*_added(redaction), *detectors)
-    finder = Finder((*DETECTORS, *more), own=bool(more))
-    sieve = Sieve(finder, more, fast=fast)
+    finder = Finder((*DETECTORS, *more), own=bool(more), seconds=redaction.seconds / 2)
+    sieve = Sieve(finder, more, fast=fast, seconds=redaction.seconds)
     telling = Telling(tuple(word for row in more for word in row.words))
     masks = frozenset({*MASKS.values(), *(row.replacement for row in more)})
     return Redactor(detect=finder.detect, quiet=sieve.quiet, sift=sieve, tells=telling.__getitem__, spot=finder.spot, masks=masks)

@@ -77,7 +77,7 @@ def checked(name: str | None) -> Callable[[str], bool]:
     if name is None:
         return bool
     if name == "luhn":
-        return lambda text: luhn("".join(filter(str.isdigit, text)))
+        return lambda text: luhn("".join(str(int(char)) for char in text if char.isdecimal()))
     try:
         module: Any = importlib.import_module(f"stdnum.{name}")
     except ImportError as error:

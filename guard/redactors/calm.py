@@ -77,7 +77,7 @@ def _signed(flat: str, texts: Sequence[str]) -> bool:
     """Whether a sign of a service stands in a run of characters that is long enough for a key."""
     if not long_name(flat):
         return False
-    long = [text for text in texts if len(text) >= LONG and (_HEX.fullmatch(text) is None or "4b1d" in text)]
+    long = [plain(text) for text in texts if len(text) >= LONG and (_HEX.fullmatch(text) is None or "4b1d" in text)]
     runs = " ".join(run for text in long for run in _RUNS.findall(text))
     return bool(runs) and (any(map(runs.__contains__, _SIGNS)) or any(map(runs.__contains__, SIGNS_INSIDE)))
 

@@ -18,11 +18,14 @@ _GROUP = re.compile("[0-9]+")
 _TWELVE = b"0" * 12
 _NUMERIC = bytes(ord("0" if chr(code) in "0123456789 -" else " ") for code in range(256))
 """A view in which a long number is a literal to look for: a nought for each digit, blank and dash."""
+_GROUPED = bytes(code if chr(code) in "0123456789-" else ord("-") if code == 32 else 32 for code in range(256))
+"""And one that is cut where no number goes on."""
 _ID_WORDS = frozenset(
     {"id", "ids", "order", "orders", "tracking", "sku", "uuid", "guid", "serial", "isbn", "ean", "upc", "barcode", "hash"}
 )
 _CARD_WORDS = frozenset({"card", "cards", "pan", "creditcard", "cc", "payment"})
-_DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+_VALUE = bytes(code - 48 if 48 <= code < 58 else 0 for code in range(256))
+_DOUBLED = bytes(sum(divmod(2 * value, 10)) for value in _VALUE)
 
 ISSUERS: tuple[tuple[str, int, int, frozenset[int]], ...] = (
     ("visa", 4, 4, frozenset({13, 16, 19})),
@@ -46,6 +49,10 @@ ISSUERS: tuple[tuple[str, int, int, frozenset[int]], ...] = (
     ("maestro", 67, 67, frozenset(range(12, 20))),
 )
 """Issuer, first and last prefix, lengths: what the schemes publish about their numbers."""
+_BY_FIRST = {
+    first: tuple((str(low), str(high), sizes) for _, low, high, sizes in ISSUERS if str(low)[0] == first) for first in "123456"
+}
+"""The same by the first digit, as texts: prefixes of one row are equally long, and none but the first digit is common to all."""
 
 
 def card_gate(text: str) -> bool:
@@ -61,13 +68,17 @@ def card_spans(key: str | None, text: str) -> list[tuple[int, int]]:
     return [span for start, end in runs if end - start >= 12 for span in _in_run(text, start, end)]
 
 
-def cards_in_json(text: str) -> bool:
-    """Whether a card may stand in the JSON text of a value without escapes: there as in the leaf, but that a fraction of zeros is none."""
-    return any(_fraction(text, end) for _, end in _places(text)) or bool(card_spans(None, text))
+def cards_in(raw: bytes) -> bool:
+    """Whether a card may stand somewhere in the bytes of a text, whatever is beside it. True too often: for a fraction of zeros as well."""
+    runs = {run.strip(b"-") for run in raw.translate(_GROUPED).split() if len(run) >= 12}
+    return any(may_be(run.decode()) for run in runs)
 
 
-def _fraction(text: str, end: int) -> bool:
-    return text.startswith(".0", end) and text[max(0, end - 12) : end].isdecimal()
+def may_be(run: str) -> bool:
+    """Whether a run of digits, with dashes between them, may be or hold a card."""
+    if run.isdigit():
+        return 12 <= len(run) <= 19 and _issued(run) and luhn(run)
+    return len(run) >= 12 and bool(card_spans(None, run.replace("-", " ")))
 
 
 def _places(text: str) -> Iterator[tuple[int, int]]:
@@ -120,10 +131,11 @@ def _alone(text: str, start: int, end: int) -> bool:
 
 
 def _issued(digits: str) -> bool:
-    return any(low <= int(digits[: len(str(low))]) <= high and len(digits) in lengths for _, low, high, lengths in ISSUERS)
+    size = len(digits)
+    return any(size in lengths and low <= digits[: len(low)] <= high for low, high, lengths in _BY_FIRST.get(digits[0], ()))
 
 
 def luhn(digits: str) -> bool:
     """Whether the check digit is right, doubling every second digit from the right."""
-    odd = sum(map(int, digits[-1::-2]))
-    return (odd + sum(_DOUBLED[int(digit)] for digit in digits[-2::-2])) % 10 == 0
+    raw = digits.encode()
+    return (sum(raw[-1::-2].translate(_VALUE)) + sum(raw[-2::-2].translate(_DOUBLED))) % 10 == 0

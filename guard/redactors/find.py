@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from guard.core.redaction import SECONDS
 from guard.redactors.fold import folded, plain
 from guard.redactors.masks import MASKS
 from guard.redactors.nested import DEPTH, decoded, inside, is_json
@@ -23,7 +24,6 @@ Span: TypeAlias = tuple[int, int]
 
 _ROUNDS = 4
 _NAME = 64  # characters of the longest name of a field that is remembered
-_SECONDS = 10.0  # of this thread, for one text; the rules take a tenth of it for the longest that is looked at
 _BARE = frozenset({"card", "id"})  # kinds that digits alone may be
 _WHOLE = re.compile(r"([0-9]{1,40})\.0{1,40}")
 
@@ -57,10 +57,11 @@ class _Names(set[str]):
 class Finder:
     """A table of detectors, in order of rank: where two findings overlap, the longer one names the replacement, then the earlier row.
 
-    `own`: whether rows were added to those that are always there, so that the quick look, which knows only these, says nothing.
+    `own`: whether rows were added to those that are always there, so that the quick look, which knows only these, says nothing. `seconds`: of this
+    thread, for one text; the rules take a tenth of what they have for the longest that is looked at.
     """
 
-    def __init__(self, detectors: tuple[Detector, ...], *, own: bool = False, seconds: float = _SECONDS) -> None:
+    def __init__(self, detectors: tuple[Detector, ...], *, own: bool = False, seconds: float = SECONDS / 2) -> None:
         self.detectors = detectors
         self.names = _Names()
         self._own = own

@@ -15,8 +15,9 @@ from functools import cache, cached_property, partial
 from itertools import accumulate
 from typing import Any
 
+from guard.core.redaction import SECONDS
 from guard.redactors.calm import calm
-from guard.redactors.card import cards_in_json
+from guard.redactors.card import may_be
 from guard.redactors.engine import finder, re2
 from guard.redactors.find import Detector, Finder, Span
 from guard.redactors.fold import foldable, plain
@@ -33,7 +34,6 @@ _FEW = 6  # characters of a key that a gate looks at behind its sign: more would
 _FIRST = re.compile(r"(\[[^\]]*\])\{([0-9]+)")
 _MEMORY = 64 << 20
 _LONG = 10_000  # characters of a text that is looked at only once
-_SECONDS = 20.0  # of this thread, for all texts of one value
 _CANARY = b"a@example.com"
 
 
@@ -102,8 +102,10 @@ NESTED: tuple[tuple[str, str], ...] = (
 """The same for texts inside texts."""
 
 
-_QUIET = Quiet(_CARD, _PHONE)
-_ONLY_CARD = [next(number for number, (name, _) in enumerate(GATES) if name == "card")]
+_QUIET = Quiet(_PHONE)
+_CARDS = next(number for number, (name, _) in enumerate(GATES) if name == "card")
+_ONLY_CARD = [_CARDS]
+_DIGITS = re.compile(b"[0-9]+(?:[ -][0-9]+)*")
 
 
 class Gates:
@@ -126,8 +128,19 @@ class Gates:
         return still and not any(shape(text) for shape in self._shapes)
 
     def _still(self, text: str) -> bool:
-        found = self._set.Match(_raw(text))
-        return not found or (found == _ONLY_CARD and not cards_in_json(text))
+        raw = _raw(text)
+        found = self._set.Match(raw)
+        return not found or (found == _ONLY_CARD and not self._carded(raw))
+
+    def _carded(self, raw: bytes) -> bool:
+        """Whether a card may be among the runs of digits that begin like one."""
+        match = self._each[_CARDS].search(raw, 0)
+        while match is not None:
+            run = _DIGITS.match(raw, match.start())
+            if run is None or may_be(run.group().replace(b" ", b"-").decode()):
+                return True
+            match = self._each[_CARDS].search(raw, run.end())
+        return False
 
     def loud(self, texts: Sequence[str]) -> Collection[str]:
         """The texts in which something may be hidden under an ordinary key; empty where there is surely nothing."""
@@ -167,8 +180,9 @@ class Gates:
 class Sieve:
     """The first look at all texts of a value at once. Made on first use, so that importing guard stays cheap."""
 
-    def __init__(self, finder: Finder, more: Sequence[Detector] = (), *, fast: bool = True) -> None:
+    def __init__(self, finder: Finder, more: Sequence[Detector] = (), *, fast: bool = True, seconds: float = SECONDS) -> None:
         self._detect = finder.detect
+        self._seconds = seconds  # of this thread, for all texts of one value
         self._make = partial(Gates, more, fast=fast)
 
     @cached_property
@@ -189,7 +203,7 @@ class Sieve:
         return self._heard(loud) if loud else ()
 
     def _heard(self, loud: Collection[str]) -> Collection[str]:
-        until = time.thread_time() + _SECONDS
+        until = time.thread_time() + self._seconds
         heard = set()
         for text in loud:
             if len(text) > _LONG or self._detect(None, text)[1]:

@@ -70,6 +70,13 @@ def _redaction(old: Redaction, new: Redaction) -> Iterator[Fact]:
     """What is hidden besides: whatever is looked for no more may be seen."""
     yield from fact(permits(new.regions, old.regions), "region", old.regions, new.regions)
     yield from fact(permits(new.names, old.names), "names", old.names, new.names)
+    if old.seconds != new.seconds:
+        yield Fact(
+            Direction.WIDENS if new.seconds > old.seconds else Direction.NARROWS,
+            "seconds",
+            f"{old.seconds:g}",
+            f"{new.seconds:g}",
+        )
     before, after = ({one.name: one for one in side.own} for side in (old, new))
     for name in sorted({*before, *after}):
         if name not in before or name not in after:

@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, NoReturn
 from guard.core import audit_votes
 from guard.core.approval import Approval, Assurance, Ballot, Seen, Via
 from guard.core.model import Outcome, Session
-from guard.core.persons import called, opaque
+from guard.core.persons import called
 from guard.core.ports import Event
 from guard.core.presented import document, masked, presented
 from guard.core.revising import Revision
 from guard.core.rights import Rights
 from guard.core.values import Json, JsonObject
+from guard.core.wording import Ran, became
 from guard.errors import ApprovalError
 from guard.runner import editing
 from guard.runner.behind import hiding
 from guard.runner.drivers import SyncRun
+from guard.runner.opening import listed
 
 if TYPE_CHECKING:
     from guard.runner.guard import GuardBase
@@ -33,7 +35,7 @@ class View:
     """One approval as this person may see it: `document` is what to show, `presented` its digest, which the vote carries back (`seen`).
 
     In `approval` and `previous` (the revision before) a mask stands in the place of what the policy calls secret. `needs` is how many more
-    people must say yes.
+    people must say yes, `ran` what became of the call.
     """
 
     approval: Approval
@@ -42,6 +44,7 @@ class View:
     presented: str
     entitled: bool
     needs: int
+    ran: Ran | None = None
 
     @property
     def seen(self) -> Seen:
@@ -59,12 +62,7 @@ class Approvals:
         self, *, status: str | None = "pending", tenant: str | None = None, conversation: str | None = None
     ) -> tuple[Approval, ...]:
         """Approvals, oldest first; pending ones unless `status` says otherwise (None: all)."""
-        made = conversation and opaque(self._guard.redactor, "conversation", conversation)
-        found = self._guard.store.approvals(status=status, tenant=tenant, conversation=made)
-        if made == conversation:
-            return found
-        older = self._guard.store.approvals(status=status, tenant=tenant, conversation=conversation)
-        return tuple(sorted((*older, *found), key=lambda one: (one.requested_at, one.id)))
+        return listed(self._guard, status=status, tenant=tenant, conversation=conversation)
 
     def show(self, approval_id: str | Approval) -> Approval:
         """One approval, by its id (or itself, looked up anew), with its final arguments in full. Raises ApprovalError (`not_found`)."""
@@ -87,6 +85,7 @@ class Approvals:
             presented=presented(approval, previous),
             entitled=entitled,
             needs=max(0, approval.need - len(counted)) if approval.status == "pending" else 0,
+            ran=None if approval.status == "pending" else became(approval, self._guard.store.call(editing.key_of(approval))),
         )
 
     def approve(

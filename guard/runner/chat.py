@@ -221,7 +221,7 @@ class Chat:
 
     def _walk(self, opening: p.OpenTurn, read: Reply) -> p.Flow[Walked]:
         try:
-            context = yield from self.measured()
+            context = replace((yield from self.measured()), words=read.words)
             walked = yield from guard_turn(opening, context, truncated=read.truncated, most=self.wire.most_calls)
             return self._noted(walked, context)
         except ConversationError:
@@ -255,12 +255,14 @@ class Chat:
                 found += [approval] if approval is not None else []
         return tuple(found)
 
-    def single(self, call: ToolCall, key: str | None) -> p.Flow[Outcome]:
-        """One call without a wire."""
+    def single(self, call: ToolCall, key: str | None, words: str = "") -> p.Flow[Outcome]:
+        """One call without a wire; `words` is what the model wrote beside it."""
+        if not isinstance(words, str):
+            raise GuardError("words is the text that the model wrote beside the call")
         key = (yield from kept_key(key, self.ref, self.guard.redactor)) if key else ""
         opening = p.OpenTurn(ref=self.ref, digest=digest_of((call,)), calls=(call,), usage=FREE, key=key)
         try:
-            context = yield from self.measured(wired=False)
+            context = replace((yield from self.measured(wired=False)), words=words)
             walked = self._noted((yield from guard_turn(opening, context)), context)
         except ConversationError:
             walked = not_yours(opening, self.guard.redactor)

@@ -72,8 +72,9 @@ def written(
         **audit_votes.words(edit.reason, None, hides),
     }
     event = audit_votes.record("approval.edited", approval, editor, hides, state, assurance=edit.assurance, via=edit.via)
+    question = replace(found.question, edited_why=edit.reason.strip())
     kept = guard.store.revise(
-        approval.id, question=found.question, row=found.row, charges=found.charges or (), event=event, ballot=edit.ballot
+        approval.id, question=question, row=found.row, charges=found.charges or (), event=event, ballot=edit.ballot
     )
     if isinstance(kept, Approval):
         return kept

@@ -52,7 +52,7 @@ class Payloads:
         while left is None or left > 0:
             aged = self._store.aged(before, _BATCH if left is None else min(left, _BATCH))
             done = [
-                self._erase(home, places, (before, before), {"type": "clock"}, "kept long enough")
+                self._erase(home, places, (before, before), {"type": "clock"}, "kept long enough", over=before)
                 for home, places in aged.items()
             ]
             count = sum(len(one.calls) for one in done)
@@ -60,7 +60,14 @@ class Payloads:
             left = None if left is None else left - count
             if not count:
                 break
-        return tuple(found)
+        return (*found, *self._sweep_grants(before))
+
+    def _sweep_grants(self, before: float) -> Iterator[Erased]:
+        """What is left of grants that were over by then; one that is in force keeps what it needs."""
+        for home in self._store.aged_grants(before, _BATCH):
+            done = self._erase(home, (), (-inf, -inf), {"type": "clock"}, "kept long enough", over=before)
+            if done.anything:
+                yield done
 
     def erase(self, home: tuple[str, str], *, who: str, reason: str, calls: Collection[tuple[int, int]] | None = None) -> Erased:
         """Erase a conversation (tenant, name), or only these calls of it, by turn and position. Raises StoreError."""
@@ -105,12 +112,21 @@ class Payloads:
         before: tuple[float, float],
         actor: Mapping[str, Json],
         reason: str,
+        over: float | None = None,
     ) -> Erased:
         def event(found: Erased) -> Any:
             return erasing.erased(found, actor, reason)
 
         return self._store.erase(
-            Erase(home=home, row=erased_row, event=event, only=only, words_before=before[0], handles_before=before[1])
+            Erase(
+                home=home,
+                row=erased_row,
+                event=event,
+                only=only,
+                words_before=before[0],
+                grants_over=over,
+                handles_before=before[1],
+            )
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
+from math import isfinite
 from typing import Any, TypedDict
 
 from guard.core.grants import amount
@@ -32,11 +33,7 @@ def bounded(bounds: Bounds) -> bool:
 
 def narrowed(offer: Offer, bounds: Bounds, now: float) -> Offer:
     """The offer with the giver's own bounds. Raises ApprovalError where one is wider than it, or belongs to another scope."""
-    until = bounds.get("until")
-    if isinstance(until, datetime):
-        if until.tzinfo is None:
-            raise ApprovalError("not_offered", "until: a datetime needs a zone, or nobody knows when it is")
-        until = until.timestamp()
+    until = moment(bounds.get("until"))
     own: dict[str, Any] = {"uses": bounds.get("uses"), "until": None if until is None else until - now}
     own |= {"at_most": _number("at_most", bounds.get("at_most")), "sum": _number("sum", bounds.get("sum"))}
     uses = own["uses"]
@@ -45,6 +42,19 @@ def narrowed(offer: Offer, bounds: Bounds, now: float) -> Offer:
     for name, value in own.items():
         _check(offer, name, value)
     return replace(offer, **{name: value for name, value in own.items() if value is not None})
+
+
+def moment(until: Until | None) -> float | None:
+    """An end in seconds since the epoch. Raises ApprovalError for one that nobody can tell."""
+    if isinstance(until, datetime):
+        if until.tzinfo is None:
+            raise ApprovalError("not_offered", "until: a datetime needs a zone, or nobody knows when it is")
+        return until.timestamp()
+    if until is None:
+        return None
+    if isinstance(until, bool) or not isinstance(until, int | float) or not isfinite(until):
+        raise ApprovalError("not_offered", "until is a time: seconds since the epoch, or a datetime with a zone")
+    return float(until)
 
 
 def _check(offer: Offer, name: str, value: Any) -> None:

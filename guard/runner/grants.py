@@ -8,26 +8,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 from guard.core import grant_records
-from guard.core.approval import Assurance
-from guard.core.approve import may_give, stands
-from guard.core.grant_words import words
+from guard.core.approval import Assurance, Seen, Via
+from guard.core.approve import stands
+from guard.core.grant_words import promised, words
 from guard.core.granting import Asking, FindGrants
-from guard.core.grants import Giver, Grant, GrantStatus, constrained, covers, offered, rule_mark
+from guard.core.grants import Giver, Grant, GrantStatus, covers, rule_mark
 from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.names import real
 from guard.core.offers import Offer, Scope
-from guard.core.paths import Path
 from guard.core.persons import called, opaque
-from guard.core.pointers import pointer, within
 from guard.core.rules import ApprovalRule, Tool
-from guard.core.values import digest
 from guard.errors import ApprovalError
 from guard.runner.approvals import Approvals
 from guard.runner.behind import hiding
-from guard.runner.grant_bounds import Bounds, bounded, narrowed
+from guard.runner.giving import Choice, Drafting, Read
+from guard.runner.grant_bounds import Bounds
 
 if TYPE_CHECKING:
     from guard.runner.guard import GuardBase
@@ -64,8 +62,7 @@ class Grants:
 
     def words(self, grant: Grant) -> tuple[str, ...]:
         """What it permits, in sentences that a person reads before giving it."""
-        tool = self._guard.policy.tools.get(grant.tool)
-        return words(grant, tuple(tool.schema.get("properties", {})) if tool else ())
+        return words(grant)
 
     def stands(self, grant: Grant) -> bool:
         """Whether today's policy would let it be given still, to people who may still approve. If not, it covers no call."""
@@ -94,6 +91,10 @@ class Grants:
         rule = self._rule(self._approval(approval_id, by))
         return () if rule is None else rule.grants
 
+    def choices(self, approval_id: str | Approval, *, by: Session, assurance: Assurance = "host") -> tuple[Choice, ...]:
+        """Every offer with the grant as it would stand, to be read. Raises ApprovalError where they may not decide about it."""
+        return self._drafting(self._approval(approval_id, by), by, assurance).choices()
+
     def draft(
         self,
         approval_id: str | Approval,
@@ -102,30 +103,12 @@ class Grants:
         scope: Scope,
         reason: str | None = None,
         assurance: Assurance = "host",
+        shown: str | None = None,
         **bounds: Unpack[Bounds],
     ) -> Grant:
         """The grant that `give` would keep, to be read before. Nothing is kept. Takes the same, and raises the same, but for what the vote decides."""
-        approval = self._approval(approval_id, by)
-        rule = self._rule(approval)
-        name = "gr_" + digest("guard-grant-id-v1", approval.id, scope)[:20]
-        known = self._guard.store.grant(name)
-        if known is not None and not bounded(bounds):
-            return replace(known, givers=(self._giver(by, approval, assurance),), reason=reason or known.reason)
-        offers = [one for one in (() if rule is None else rule.grants) if one.scope == scope]
-        if rule is None or not offers:
-            raise ApprovalError("not_offered", f"the policy in force offers no grant {scope} from this approval{_others(rule)}")
-        made, why = None, ApprovalError("not_offered", "")
-        for offer in offers:
-            try:
-                made = self._made(
-                    approval, rule, narrowed(offer, bounds, self._guard.store.now()), self._giver(by, approval, assurance), name
-                )
-                break
-            except ApprovalError as error:
-                why = error
-        if made is None:
-            raise why
-        return replace(made, reason=reason)
+        found = self._drafting(self._approval(approval_id, by), by, assurance).draft(scope, bounds, shown)
+        return replace(found, reason=reason or found.reason)
 
     def give(
         self,
@@ -135,19 +118,57 @@ class Grants:
         scope: Scope,
         reason: str | None = None,
         assurance: Assurance = "host",
+        shown: str | None = None,
         **bounds: Unpack[Bounds],
     ) -> Grant:
         """Let further calls run without a question, within what the policy offers and these bounds: a grant is never widened afterwards.
 
         The approval must be approved, or have this person's yes. Where the rule needs several
-        people it is `proposed` until so many gave it: the others give the same without bounds. Raises ApprovalError (`not_found`, `not_entitled`,
-        `not_offered`, `not_approved`, `already_given`).
+        people it is `proposed` until so many gave it: the others give the same without bounds. With `shown`, the digest of the words that were read
+        (`promised`), only that. Raises ApprovalError (`not_found`, `not_entitled`, `not_offered`, `not_approved`, `already_given`, `stale`).
         """
         approval = self._approval(approval_id, by)
         by = self._guard.known(by)
-        made = self.draft(approval, by=by, scope=scope, reason=reason, assurance=assurance, **bounds)
+        made = self.draft(approval, by=by, scope=scope, reason=reason, assurance=assurance, shown=shown, **bounds)
         hides = hiding(self._guard, _key(approval), approval.arguments)
         return self._guard.store.give(made, partial(grant_records.given, by=by, assurance=assurance, redactor=hides))
+
+    def give_read(
+        self, approval_id: str | Approval, draft: Grant, *, by: Session, reason: str | None = None, assurance: Assurance = "host"
+    ) -> Grant:
+        """Give exactly what `draft` gave to read. Raises ApprovalError as `give` does: `stale` where it would be another by now."""
+        given = draft.constraint
+        bounds: Bounds = {"uses": draft.uses, "until": draft.until, "at_most": given.get("at_most"), "sum": given.get("sum")}
+        more: Any = {"reason": reason, "assurance": assurance, "shown": promised(draft), **bounds}
+        return self.give(approval_id, by=by, scope=draft.scope, **more)
+
+    def approve(
+        self,
+        approval_id: str | Approval,
+        read: Read,
+        *,
+        approver: Session,
+        reason: str | None = None,
+        seen: Seen | None = None,
+        via: Via = "program",
+        assurance: Assurance = "host",
+    ) -> tuple[Approval, Grant]:
+        """Say yes to the call and give the grant that was read with it. Where that is another one by now, nothing is decided.
+
+        Raises ApprovalError as `approvals.approve` and `give` do; `not_given`: the yes counts, and the grant was not given after all.
+        """
+        approvals = Approvals(self._guard)
+        bounds: Any = {"until": read.until, "shown": read.shown, "assurance": assurance}
+        waits = approvals.show(approval_id).status == "pending"  # else the vote says who was faster
+        draft = self.draft(approval_id, by=approver, scope=read.scope, **bounds) if waits else None
+        after = approvals.approve(approval_id, approver=approver, reason=reason, seen=seen, via=via, assurance=assurance)
+        try:
+            given = None if draft is None else self.give_read(after, draft, by=approver, reason=reason, assurance=assurance)
+        except ApprovalError as error:
+            raise ApprovalError("not_given", f"the yes counts, but no grant was given: {error}") from error
+        if given is None:
+            raise ApprovalError("not_given", "the yes counts, but no grant was given: read again what may be given")
+        return after, given
 
     def revoke(self, grant_id: str | Grant, *, by: Session, reason: str | None = None) -> Grant:
         """Take it back, for good: by whoever gave it, whoever may approve calls of the tool today, or the person whose calls it covers.
@@ -199,49 +220,9 @@ class Grants:
         name = called(self._guard.known(by), approval.people)
         return Giver(by=name, roles=tuple(sorted(by.roles)), at=self._guard.store.now(), assurance=assurance)
 
-    def _made(self, approval: Approval, rule: ApprovalRule, offer: Offer, giver: Giver, name: str) -> Grant:
-        constraint = constrained(offer, approval.arguments, approval.fingerprint)
-        if constraint is None:
-            missing = ", ".join(map(str, offer.same))
-            raise ApprovalError(
-                "not_offered", f"this call has no single value for each of {missing}: without one there is nothing to hold to"
-            )
-        made = Grant(
-            id=name,
-            tenant=approval.tenant,
-            principal=approval.requester,
-            conversation=None if offer.scope == "amount" else approval.conversation,
-            branch="" if offer.scope == "amount" else approval.branch,
-            tool=approval.tool,
-            definition=approval.definition,
-            kind=approval.kind,
-            rule=approval.rule,
-            need=max(approval.need, rule.need),
-            scope=offer.scope,
-            constraint=constraint,
-            uses=offer.uses,
-            until=None if offer.until is None else giver.at + offer.until,
-            policy=self._guard.policy.version if approval.tool in self._guard.hands.tools else approval.policy,
-            approval=approval.id,
-            veil=approval.veil,
-            secret=tuple(str(path) for path in offer.same if _secret(path, approval)),
-            givers=(giver,),
-            at=giver.at,
-        )
-        if not offered(made, rule) or not may_give(made, giver, rule, self._guard.rights):
-            raise ApprovalError("not_offered", "the policy in force does not let this person give such a grant")
-        return made
-
-
-def _secret(path: Path, approval: Approval) -> bool:
-    """Whether something at a path is what nobody is shown."""
-    place = pointer(path.steps)
-    return within(place, approval.secret) or any(within(one, [place]) for one in approval.secret)
-
-
-def _others(rule: ApprovalRule | None) -> str:
-    found = ", ".join(dict.fromkeys(offer.scope for offer in rule.grants)) if rule else ""
-    return f" (it offers {found})" if found else ""
+    def _drafting(self, approval: Approval, by: Session, assurance: Assurance) -> Drafting:
+        giver = self._giver(by, approval, assurance)
+        return Drafting(guard=self._guard, approval=approval, rule=self._rule(approval), giver=giver)
 
 
 def _key(approval: Approval) -> CallKey:

@@ -11,6 +11,7 @@ from guard.core.approval import Approval, Assurance
 from guard.core.grants import Grant
 from guard.core.model import Session
 from guard.core.offers import Offer, Scope
+from guard.runner.giving import Choice, Read
 from guard.runner.grant_bounds import Bounds
 from guard.runner.grants import Grants
 
@@ -36,6 +37,14 @@ class AsyncGrants:
         """See `Grants.offers`."""
         return await asyncio.to_thread(partial(self._plain.offers, approval_id, by=by))
 
+    async def choices(self, approval_id: str | Approval, *, by: Session, assurance: Assurance = "host") -> Sequence[Choice]:
+        """See `Grants.choices`."""
+        return await asyncio.to_thread(partial(self._plain.choices, approval_id, by=by, assurance=assurance))
+
+    async def approve(self, approval_id: str | Approval, read: Read, **how: Any) -> tuple[Approval, Grant]:
+        """See `Grants.approve`."""
+        return await asyncio.to_thread(partial(self._plain.approve, approval_id, read, **how))
+
     async def draft(
         self,
         approval_id: str | Approval,
@@ -44,10 +53,13 @@ class AsyncGrants:
         scope: Scope,
         reason: str | None = None,
         assurance: Assurance = "host",
+        shown: str | None = None,
         **bounds: Unpack[Bounds],
     ) -> Grant:
         """See `Grants.draft`."""
-        call = partial(self._plain.draft, approval_id, by=by, scope=scope, reason=reason, assurance=assurance, **bounds)
+        call = partial(
+            self._plain.draft, approval_id, by=by, scope=scope, reason=reason, assurance=assurance, shown=shown, **bounds
+        )
         return await asyncio.to_thread(call)
 
     async def give(
@@ -58,11 +70,22 @@ class AsyncGrants:
         scope: Scope,
         reason: str | None = None,
         assurance: Assurance = "host",
+        shown: str | None = None,
         **bounds: Unpack[Bounds],
     ) -> Grant:
         """See `Grants.give`."""
-        call = partial(self._plain.give, approval_id, by=by, scope=scope, reason=reason, assurance=assurance, **bounds)
+        call = partial(
+            self._plain.give, approval_id, by=by, scope=scope, reason=reason, assurance=assurance, shown=shown, **bounds
+        )
         return await asyncio.to_thread(call)
+
+    async def give_read(
+        self, approval_id: str | Approval, draft: Grant, *, by: Session, reason: str | None = None, assurance: Assurance = "host"
+    ) -> Grant:
+        """See `Grants.give_read`."""
+        return await asyncio.to_thread(
+            partial(self._plain.give_read, approval_id, draft, by=by, reason=reason, assurance=assurance)
+        )
 
     async def revoke(self, grant_id: str | Grant, *, by: Session, reason: str | None = None) -> Grant:
         """See `Grants.revoke`."""

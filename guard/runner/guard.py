@@ -246,10 +246,13 @@ class Guard(GuardBase):
         """Open a conversation of this session. Raises ConversationError when it is somebody else's, WireError for an unknown wire."""
         return Conversation(self, session, wire_named(wire), self._opened(session, conversation), held, None)
 
-    def call(self, call: ToolCall, session: Session, *, conversation: str, key: str | None = None) -> Outcome:
-        """Walk one call without a wire. `key` is the host's own: the same key and content gives the recorded outcome, another content a refusal."""
+    def call(self, call: ToolCall, session: Session, *, conversation: str, key: str | None = None, words: str = "") -> Outcome:
+        """Walk one call without a wire. The host's own `key` with the same content gives the recorded outcome, with another a refusal.
+
+        `words`: what the model wrote beside the call, for whoever decides about it.
+        """
         chat = Chat(self, session, wire_named("openai-chat"), ref_of(self, session, conversation), "answer", None).pinned()
-        return SyncRun(chat.in_force.hands).run(chat.single(call, key))
+        return SyncRun(chat.in_force.hands).run(chat.single(call, key, words))
 
 
 class AsyncGuard(GuardBase):
@@ -286,7 +289,9 @@ class AsyncGuard(GuardBase):
         """See `Guard.open`. Returns at once and may be awaited too."""
         return AsyncConversation(self, session, wire_named(wire), self._opened(session, conversation), held, None)
 
-    async def call(self, call: ToolCall, session: Session, *, conversation: str, key: str | None = None) -> Outcome:
+    async def call(
+        self, call: ToolCall, session: Session, *, conversation: str, key: str | None = None, words: str = ""
+    ) -> Outcome:
         """See `Guard.call`."""
         chat = Chat(self, session, wire_named("openai-chat"), ref_of(self, session, conversation), "answer", None).pinned()
-        return await AsyncRun(chat.in_force.hands).run(chat.single(call, key))
+        return await AsyncRun(chat.in_force.hands).run(chat.single(call, key, words))

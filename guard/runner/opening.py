@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from guard.core.model import ConversationRef, Session
+from guard.core.model import Approval, ConversationRef, Session
 from guard.core.persons import names, opaque
 from guard.core.ports import Flow, Redactor, Store, ask
 from guard.errors import ConversationError, GuardError, StoreError
@@ -85,6 +85,16 @@ def _there(store: Store, ref: ConversationRef) -> bool:
         return bool(store.rows(ref, turn=1))
     except ConversationError:
         return False
+
+
+def listed(guard: GuardBase, *, status: str | None, tenant: str | None, conversation: str | None) -> tuple[Approval, ...]:
+    """Approvals, oldest first; of a conversation under whichever name it is kept."""
+    made = conversation and opaque(guard.redactor, "conversation", conversation)
+    found = guard.store.approvals(status=status, tenant=tenant, conversation=made)
+    if made == conversation:
+        return found
+    older = guard.store.approvals(status=status, tenant=tenant, conversation=conversation)
+    return tuple(sorted((*older, *found), key=lambda one: (one.requested_at, one.id)))
 
 
 @lru_cache(maxsize=1024)

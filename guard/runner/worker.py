@@ -1,4 +1,4 @@
-"""Worker: runs approved calls whose own process is gone, and looks after calls that were lost. For a fleet; decides nothing.
+"""Worker: runs calls whose own process is gone, once they were approved or a grant answers them, and looks after calls that were lost. For a fleet; decides nothing.
 
 Each call walks the whole path again with today's policy and with a session that the host's loader gives: roles that were stored with a call
 authorize nothing. The claim makes sure that a call runs once, whoever else picks it. Calls of child conversations are left to their host: only
@@ -24,6 +24,7 @@ from guard.runner.chat import Chat
 from guard.runner.compensation import offering
 from guard.runner.drivers import SyncRun
 from guard.runner.drivers_async import AsyncRun
+from guard.runner.grants import Grants
 from guard.runner.guard import AsyncGuard, GuardBase
 from guard.runner.hands import Hands
 from guard.runner.overdue import Looking
@@ -71,9 +72,14 @@ class Worker:
         while True:
             rows = self._guard.store.pick(grace=self._grace, lease=_LEASE, limit=self._batch)
             self._overdue.in_time()
-            mine = [row for row in rows if not row.key.ref.branch]
+            mine = [row for row in rows if not row.key.ref.branch and self._ready(row)]
             if mine or not rows:
                 return [self._one(row) for row in mine if not stopped()]
+
+    def _ready(self, row: p.CallRow) -> bool:
+        """Whether there is something to do: a held call waits for its person still, unless today's policy lets a grant answer it."""
+        asked = self._guard.store.approval(row.approval) if row.status == "held" and row.approval else None
+        return asked is None or asked.status != "pending" or Grants(self._guard).answers(asked)
 
     def _one(self, row: p.CallRow) -> Done:
         session = self._session(row)

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, get_args
 
 from guard.core import names
-from guard.core.approval import Approval, ApprovalStatus, Vote
+from guard.core.approval import Approval, ApprovalStatus, Vote, Words
 from guard.errors import StoreError
 from guard.stores.rows import Columns, dump, load, whole
 from guard.stores.sql import FAR
@@ -34,12 +34,14 @@ _CLOSED = _STATUSES - {"pending", "approved"}
 
 
 def approval_payload(approval: Approval) -> str:
-    """The raw values of an approval: arguments and their origins, the call id, the reason, what voters wrote, the line made of arguments, real names.
+    """The raw values of an approval: arguments and their origins, the call id, the line made of them, what people and the model wrote, real names.
 
     The names of arguments may be the model's own words.
     """
-    words = [[vote.reason, vote.note] for vote in approval.votes]
-    raw = [approval.arguments, approval.call_id, approval.reason, words, approval.effect, dict(approval.origins)]
+    votes = [[vote.reason, vote.note] for vote in approval.votes]
+    said = approval.words
+    beside = [[said.text, said.size, said.digest], approval.edited_why] if said.digest or approval.edited_why else []
+    raw = [approval.arguments, approval.call_id, approval.reason, votes, approval.effect, dict(approval.origins), *beside]
     whose = names.pairs(approval.people)
     return dump({"raw": raw, "names": whose, "veil": approval.veil} if whose or approval.veil else raw)
 
@@ -102,6 +104,7 @@ def _asked(columns: Columns) -> Asked:
     words, effect = more[:2] or ([], "")  # came later
     fields: dict[str, Any] = {key: tuple(value) if key in _TUPLES else value for key, value in load(detail).items()}
     fields["origins"] = more[2] if len(more) > 2 else fields.get("origins", {})
+    fields |= _beside(*more[3:5]) if len(more) > 3 else {}
     decide_by, votes = fields.pop("expires_at", None), fields.pop("votes", [])
     fields |= {name: None if fields.get(name) is None else float(fields[name]) for name in _TIMES}
     ends_at = _moment(expires_at)
@@ -132,6 +135,12 @@ def _asked(columns: Columns) -> Asked:
     if beside:
         approval = replace(approval.calling(lambda one: names.restored(one, beside["names"])), veil=beside["veil"])
     return Asked(approval=approval, run=run, decided_run=decided_run)
+
+
+def _beside(said: Any, why: Any) -> dict[str, Any]:
+    """What the model wrote beside the call, and the editor of this revision."""
+    text, size, mark = said
+    return {"words": Words(text=text, size=size, digest=mark), "edited_why": why}
 
 
 def _vote(columns: Any, words: Any) -> Vote:

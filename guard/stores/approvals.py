@@ -114,22 +114,24 @@ def ask(tables: Tables, command: AskApproval) -> Approval | None:
         if command.most is not None and _waiting(tables, proposal) >= command.most:
             return None
         tables.append(command.event() if callable(command.event) else command.event)
-        if command.instead:
-            _superseded(tables, command.instead, proposal)
-        tables.open(Asked(approval=proposal, run=command.run))
+        old = _superseded(tables, command.instead, proposal) if command.instead else None
+        same = old is not None and not proposal.words.digest  # the call goes on with what the model wrote beside it then
+        kept = replace(proposal, words=old.words) if old is not None and same else proposal
+        tables.open(Asked(approval=kept, run=command.run))
         return proposal
     return answer
 
 
-def _superseded(tables: Tables, name: str, by: Approval) -> None:
+def _superseded(tables: Tables, name: str, by: Approval) -> Approval | None:
     """The call is another one now than when it was asked about: what was said about that counts for nothing any more."""
     asked = tables.asked(name)
     home = (by.tenant, by.conversation)
     if asked is None or (asked.approval.tenant, asked.approval.conversation) != home or asked.approval.status not in LIVE:
-        return
+        return None
     old = replace(asked.approval, status="superseded", superseded_by=by.id, ended_at=tables.now)
     tables.append(told("approval.superseded", old, "policy", by=by.id))
     tables.close_asked(replace(asked, approval=old))
+    return old
 
 
 def _waiting(tables: Tables, proposal: Approval) -> int:

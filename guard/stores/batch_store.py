@@ -59,6 +59,10 @@ class BatchStore(LogStore):
         """Erase raw values of one conversation, on record. See Erase."""
         return self._tables.write(lambda tables: erasing.erase(tables, command))
 
+    def aged_grants(self, before: float, limit: int) -> tuple[Home, ...]:
+        """The conversations of grants that may have been over by this time."""
+        return self._tables.read(lambda tables: tables.aged_grants(before, limit))
+
     def aged(self, before: float, limit: int) -> Mapping[Home, frozenset[Place]]:
         """Calls that were over by this time and are not erased yet, by conversation; the oldest so many."""
         found: dict[Home, set[Place]] = {}

@@ -12,13 +12,15 @@ import hashlib
 import json
 import re
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from guard.core.ports import Event, Sealed, Store
 from guard.core.values import encode
 from guard.errors import StoreError
+from guard.stores.stamp import Stamps
 
 GENESIS = "0" * 64
 """`prev` of the first record."""
@@ -28,6 +30,8 @@ _OWN = frozenset({"v", "id", "ts", "chain", "seq", "prev", "hash"})
 _LONE = re.compile("[\ud800-\udfff]")
 _sha256 = hashlib.sha256
 _PAIR = struct.Struct(">Q32sQ").pack
+Row = tuple[int, int, str, str, str]
+"""Chain, seq, prev, hash and body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +75,24 @@ def write(event: Event, chain: int, seq: int, prev: str, stamp: tuple[str, str])
     return _hash(chain, seq, prev, data), body
 
 
+def write_all(events: Sequence[Event], chain: int, head: tuple[int, str], stamps: Stamps, now: float) -> list[Row]:
+    """The records of some events behind `head` (seq and hash), as `write` makes them one by one, where what they share is made once. Raises as it does."""
+    (seq, own), first, rows = head, _beginning(chain), list[Row]()
+    last, middle = bytes.fromhex(own), f'","ts":"{stamps.text(now)}","chain":{chain},"seq":'
+    for event, name in zip(events, stamps.names(now, len(events)), strict=True):
+        seq += 1
+        body = f'{{"v":1,"id":"{name}{middle}{seq},{event if isinstance(event, str) else _members(event)}}}'
+        try:
+            data = body.encode()
+        except UnicodeEncodeError:
+            body = storable(body)
+            data = body.encode()
+        last = _sha256(b"%b%b%b" % (first, _PAIR(seq, last, len(data)), data)).digest()
+        prev, own = own, last.hex()
+        rows.append((chain, seq, prev, own, body))
+    return rows
+
+
 def around(event: Event, chain: int, stamp: tuple[str, str]) -> tuple[str, str]:
     """What stands in a body before and behind its number, for a database that seals by itself. Raises as `write` does."""
     text = event if isinstance(event, str) else _members(event)
@@ -89,9 +111,14 @@ def _members(event: dict[str, Any]) -> str:
 
 
 def _hash(chain: int, seq: int, prev: str, body: bytes) -> str:
+    return _sha256(_beginning(chain) + _PAIR(seq, bytes.fromhex(prev), len(body)) + body).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _beginning(chain: int) -> bytes:
+    """What is hashed before the place of a record."""
     name = b"%d" % chain
-    head = b"guard-audit-v1\0" + len(name).to_bytes(8) + name + _PAIR(seq, bytes.fromhex(prev), len(body))
-    return _sha256(head + body).hexdigest()
+    return b"guard-audit-v1\0" + len(name).to_bytes(8) + name
 
 
 def verify(records: Iterable[Sealed], *, after: Sealed | None = None) -> Verified:

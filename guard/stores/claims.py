@@ -184,8 +184,7 @@ def _drawing(tables: Tables, command: Claim) -> grants.Drawing | Conflict | None
     if _contradicted(tables, home, {place}, row):
         return _conflict("an approval is open for the same call with other content")
     tool, arguments = row.call.tool, row.arguments or {}
-    found = grants.checked(tables, command.grant, row.key.ref, place, tool, arguments, row.fingerprint)
-    return _conflict(found) if isinstance(found, str) else found
+    return grants.checked(tables, command.grant, row.key.ref, place, tool, arguments, row.fingerprint)
 
 
 def _is_this(old: CallRow, new: CallRow) -> bool:

@@ -6,13 +6,13 @@ tables. Comes after `claims` and before `ledger`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from guard.core.ports import CallRow, Event, Lapse
 from guard.errors import ApprovalError
-from guard.stores import grants
+from guard.stores import grant_ends, grants
 from guard.stores.budgets import release
 from guard.stores.claims import is_lost, kept
 from guard.stores.owners import home_of
@@ -59,10 +59,27 @@ def reconcile(tables: Tables, row: CallRow, event: Event) -> CallRow | ApprovalE
     return settled
 
 
-def pick(tables: Tables, *, grace: float, lease: float, limit: int) -> tuple[CallRow, ...]:
-    """Calls for one worker: approved ones that nobody ran so far, then lost ones."""
+_LOOKED = 1000  # held calls whose person has some grant for their tool, that are looked at more closely
+
+
+def answered(tables: Tables, *, grace: float, limit: int) -> tuple[tuple[Home, Place], ...]:
+    """Held calls that a grant answers by now. Only reads: what it looks at belongs to whoever claims."""
+    before, found = tables.now - grace, list[tuple[Home, Place]]()
+    for row in tables.answerable(before, _LOOKED):
+        if len(found) < limit and grants.answers(tables, row, before):
+            found.append(_spot(row))
+    return tuple(found)
+
+
+def pick(
+    tables: Tables, *, grace: float, lease: float, limit: int, granted: Sequence[tuple[Home, Place]] = ()
+) -> tuple[CallRow, ...]:
+    """Calls for one worker: approved ones that nobody ran so far, then lost ones, then those of `granted` that are held still."""
     found = tables.approved(tables.now - grace, limit)
     found += tables.lost(limit - len(found)) if len(found) < limit else ()
+    for home, place in granted[: limit - len(found)]:
+        row = tables.waits(home, place)
+        found += () if row is None else (row,)
     for row in found:
         tables.pick(*_spot(row), tables.now + lease)
     return found
@@ -78,7 +95,7 @@ def restored(tables: Tables, why: str, event: Event, doubt: Doubt) -> int:
         row = tables.row((approval.tenant, approval.conversation), (approval.turn, approval.position))
         tables.close_asked(replace(asked, approval=replace(approval, status="cancelled")))
         rows += [row] if row is not None and row.status == "held" else []
-    grants.restored(tables)
+    grant_ends.restored(tables)
     for row in rows:
         unknown, record = doubt(row)
         tables.append(record)

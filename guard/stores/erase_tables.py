@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from guard.core.grants import Grant
 from guard.core.ports import CallRow
 
 
@@ -13,6 +14,15 @@ class EraseTables(Protocol):
 
     def aged(self, before: float, limit: int) -> Sequence[tuple[tuple[str, str], tuple[int, int]]]:
         """Calls that are over, ended at this time or before and are not erased yet: conversation and place, oldest first."""
+
+    def aged_grants(self, before: float, limit: int) -> tuple[tuple[str, str], ...]:
+        """The conversations of so many grants that are not erased and whose end, or where they have none whose giving, was at this time or before."""
+
+    def grants_from(self, home: tuple[str, str]) -> tuple[tuple[tuple[int, int], Grant], ...]:
+        """Grants that came from calls of a conversation, each with the place of its call."""
+
+    def wipe_grant(self, grant: Grant) -> None:
+        """Write an erased grant, and remember that it is erased."""
 
     def homes(self, principal: str | None, name: str | None) -> tuple[tuple[str, str], ...]:
         """The conversations of a person, or of this name, of all tenants."""

@@ -1,15 +1,19 @@
 """Erasing: raw values go, and what the ledger needs so that nothing runs twice stays. Shared by every store; may only ask the tables.
 
 A call that is held, under way or unknown is not over: without its arguments nobody could decide or settle it, so it is left. The values behind the
-handles of the conversation go with the calls that brought them. Comes after `vault` and `claims`, before `ledger`.
+handles of the conversation go with the calls that brought them, and so does what a grant holds of the call that it came from: it ends by that. Comes after
+`vault`, `grants` and `claims`, before `ledger`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from guard.core.erasing import Erase, Erased, bare
 from guard.core.ports import CallRow
+from guard.stores import grant_ends
 from guard.stores.approvals import LIVE
-from guard.stores.tables import OPEN, Home, Tables
+from guard.stores.tables import OPEN, Asked, Home, Tables
 
 
 def erase(tables: Tables, command: Erase) -> Erased:
@@ -22,9 +26,11 @@ def erase(tables: Tables, command: Erase) -> Erased:
     tables.scrub()
     rows = [row for row in tables.rows(home, None) if not row.erased and _wanted(row, command)]
     over = [row for row in rows if not _is_open(tables, home, row)]
-    asked = tuple(name for row in over for name in _approvals(tables, home, row))
+    questions = [one for run in sorted({row.run for row in over}) for one in tables.asked_in(home, run)]
+    asked = tuple(name for row in over for name in _approvals(tables, home, row, questions))
     for row in over:
         tables.wipe(command.row(row))
+    granted = grant_ends.erased(tables, command)
     words = tables.wipe_words(home, command.words_before)
     if over:
         tables.forget_handles(home, command.handles_before)
@@ -34,6 +40,7 @@ def erase(tables: Tables, command: Erase) -> Erased:
         principal=owner,
         calls=tuple(map(_place, over)),
         approvals=asked,
+        grants=granted,
         words=words,
         left=tuple(_place(row) for row in rows if row not in over),
     )
@@ -54,11 +61,12 @@ def _is_open(tables: Tables, home: Home, row: CallRow) -> bool:
     return row.status in OPEN or bool(tables.alive(home, _place(row)))
 
 
-def _approvals(tables: Tables, home: Home, row: CallRow) -> list[str]:
-    """Erase what approvals of the call hold."""
-    found = [one for one in tables.about(home, row.fingerprint) if (one.approval.turn, one.approval.position) == _place(row)]
+def _approvals(tables: Tables, home: Home, row: CallRow, questions: Iterable[Asked]) -> list[str]:
+    """Erase what approvals of the call hold: those of its earlier revisions, which were about other arguments, as well."""
+    about = tables.about(home, row.fingerprint) if row.fingerprint else ()
+    found = {one.approval.id: one for one in (*about, *questions) if (one.approval.turn, one.approval.position) == _place(row)}
     names: list[str] = []
-    for asked in found if row.fingerprint else ():
+    for asked in found.values():
         if asked.approval.status not in LIVE:
             tables.close_asked(type(asked)(approval=bare(asked.approval), run=asked.run, decided_run=asked.decided_run))
             tables.wipe_votes(asked.approval.id)

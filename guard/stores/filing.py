@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from guard.core.log import Sealed
 from guard.core.searching import PLAIN, Filed, Sought, either
@@ -51,10 +51,14 @@ REFUSED_KINDS: Final = ("tool.refused",)
 """Kinds that are refusals without a decision: their verdict is `refuse`."""
 
 _HALF = re.compile("[\ud800-\udfff]")
+_HELD = '"hmac":{'
+_PLACES = tuple((name, tuple((path[0], path[1] if len(path) > 1 else "") for path in places)) for name, places in PATHS.items())
+_decode = json.JSONDecoder(parse_float=Decimal).decode  # made once: `json.loads` would make one for each record
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICRO = timedelta(microseconds=1)
 
 Columns = dict[str, Any]
+Judge = Callable[[Columns, frozenset[str]], bool]
 Counts = tuple[tuple[tuple[Any, ...], int], ...]
 """How many records there are of each combination of values."""
 
@@ -66,27 +70,49 @@ def clean(body: str) -> str:
 
 def columns(body: str) -> Columns:
     """The copies of one record. Raises ValueError (or RecursionError) where the body cannot be read."""
-    found = json.loads(clean(body), parse_float=Decimal)
+    return _columns(_read(body))
+
+
+def tags(body: str) -> frozenset[str]:
+    """The keyed hashes that a body holds."""
+    return _tags(body, _read(body)) if _HELD in body else frozenset()
+
+
+def _read(body: str) -> dict[str, Any]:
+    found = _decode(clean(body))
     if not isinstance(found, dict):
         raise ValueError("not an object")
-    out: Columns = {name: _first(found, places) for name, places in PATHS.items()}
-    ts = _text(found.get("ts"))
+    return found
+
+
+def _columns(found: dict[str, Any]) -> Columns:
+    """One loop over what is copied: whoever verifies does this for every record there is."""
+    out: Columns = {"at": 0, "ts": None}
+    get = found.get
+    for name, places in _PLACES:
+        out[name] = None
+        for top, inner in places:
+            value = get(top)
+            if inner:
+                value = value.get(inner) if type(value) is dict else None
+            if type(value) is str:
+                out[name] = value[:WIDE]
+                break
+    ts = _text(get("ts"))
     out["at"], out["ts"] = micros(ts), ts
-    out.update({name: found.get(name) if type(found.get(name)) is int else None for name in ("turn", "position")})
-    out["spoof"] = int(bool(found.get("spoof")))
+    out.update({name: value if type(value := get(name)) is int else None for name in ("turn", "position")})
+    out["spoof"] = int(bool(get("spoof")))
     out["shadow"] = int(bool(_at(found, ("decision", "shadow"))))
     if out["kind"] in REFUSED_KINDS:
         out["verdict"] = "refuse"
     return out
 
 
-def tags(body: str) -> frozenset[str]:
-    """The keyed hashes that a body holds."""
-    if '"hmac":{' not in body:
+def _tags(body: str, found: dict[str, Any]) -> frozenset[str]:
+    if _HELD not in body:
         return frozenset()
-    found = json.loads(clean(body), parse_float=Decimal)
     maps = [_at(found, path) for path in TAGGED]
-    return frozenset(str(tag)[:WIDE] for one in maps if isinstance(one, dict) for tag in one.values() if isinstance(tag, str))
+    return frozenset(tag[:WIDE] for one in maps if isinstance(one, dict) for tag in one.values() if isinstance(tag, str))
 
 
 def micros(ts: str | None) -> int:
@@ -95,10 +121,6 @@ def micros(ts: str | None) -> int:
         return (datetime.fromisoformat(ts or "") - _EPOCH) // _MICRO
     except (ValueError, TypeError):
         return 0
-
-
-def _first(body: Mapping[str, Any], places: Iterable[tuple[str, ...]]) -> str | None:
-    return next((text for path in places if (text := _text(_at(body, path))) is not None), None)
 
 
 def _at(body: Any, path: tuple[str, ...]) -> Any:
@@ -114,18 +136,28 @@ def _text(value: Any) -> str | None:
 # -- asking without an index -------------------------------------------------------------------------------------------
 
 
-def meets(found: Columns, held: frozenset[str], sought: Sought) -> bool:
-    """Whether a record with these copies and keyed hashes is one of those that are looked for."""
-    at = found["at"]
-    if (sought.since is not None and at < instant(sought.since)) or (sought.until is not None and at >= instant(sought.until)):
-        return False
-    if any((wanted := getattr(sought, name)) is not None and found[name] not in map(cut, either(wanted)) for name in PLAIN):
-        return False
-    if (sought.spoof and not found["spoof"]) or (sought.shadow and not found["shadow"]):
-        return False
-    if sought.asked and found["approval"] is None:
-        return False
-    return _of_kind(found["kind"] or "", sought.kinds) and _about(found, held, sought)
+def judge(sought: Sought) -> Judge:
+    """What says whether a record with these copies and keyed hashes is one of those that are looked for."""
+    since = None if sought.since is None else instant(sought.since)
+    until = None if sought.until is None else instant(sought.until)
+    plain = [(name, tuple(map(cut, either(value)))) for name in PLAIN if (value := getattr(sought, name)) is not None]
+    marks = [name for name in ("spoof", "shadow") if getattr(sought, name)]
+    persons, anybody = tuple(map(cut, either(sought.person))), sought.person is None and not sought.tags
+
+    def met(found: Columns, held: frozenset[str]) -> bool:
+        at = found["at"]
+        if (since is not None and at < since) or (until is not None and at >= until):
+            return False
+        for name, values in plain:
+            if found[name] not in values:
+                return False
+        if (sought.asked and found["approval"] is None) or not all(found[name] for name in marks):
+            return False
+        if not _of_kind(found["kind"] or "", sought.kinds):
+            return False
+        return anybody or (sought.person is not None and found["principal"] in persons) or not held.isdisjoint(sought.tags)
+
+    return met
 
 
 def instant(seconds: float) -> int:
@@ -144,39 +176,46 @@ def _of_kind(kind: str, kinds: tuple[str, ...]) -> bool:
     return not kinds or any(kind.startswith(one[:-1]) if one.endswith("*") else kind == one for one in kinds)
 
 
-def _about(found: Columns, held: frozenset[str], sought: Sought) -> bool:
-    if sought.person is None and not sought.tags:
-        return True
-    return (sought.person is not None and found["principal"] in map(cut, either(sought.person))) or not held.isdisjoint(
-        sought.tags
-    )
+class Read(NamedTuple):
+    """A record with its copies and keyed hashes; no copies where it cannot be read."""
+
+    copies: Columns | None
+    held: frozenset[str]
+    record: Sealed
 
 
-def scan(records: Iterable[Sealed], sought: Sought) -> list[tuple[Columns, Sealed]]:
-    """Those of `records` that are looked for, in the order asked for, by reading every one. One that cannot be read is not found."""
-    found = [(made, one) for one in records for made in _read(one) if meets(made, tags(one.body), sought)]
-    found.sort(key=_place, reverse=sought.newest)
+def read(record: Sealed) -> Read:
+    """Read a record to look whether it is sought."""
+    try:
+        found = _read(record.body)
+        return Read(_columns(found), _tags(record.body, found), record)
+    except (ValueError, RecursionError):
+        return Read(None, frozenset(), record)
+
+
+def scan(records: Iterable[Read | Sealed], sought: Sought) -> list[tuple[Columns, Sealed]]:
+    """Those of `records` that are looked for, in the order asked for, by looking at every one. One that cannot be read is not found."""
+    found = sorted(_met(records, sought), key=_place, reverse=sought.newest)
     if sought.behind is not None:
         start = sought.behind
         found = [pair for pair in found if (_place(pair) < start if sought.newest else _place(pair) > start)]
     return found if sought.limit is None else found[: max(sought.limit, 0)]
 
 
-def _read(one: Sealed) -> Iterator[Columns]:
-    try:
-        yield columns(one.body)
-    except (ValueError, RecursionError):
-        return
+def _met(records: Iterable[Read | Sealed], sought: Sought) -> list[tuple[Columns, Sealed]]:
+    met = judge(sought)
+    each = (one if isinstance(one, Read) else read(one) for one in records)
+    return [(copies, record) for copies, held, record in each if copies is not None and met(copies, held)]
 
 
 def _place(pair: tuple[Columns, Sealed]) -> tuple[int, int, int]:
     return pair[0]["at"], pair[1].chain, pair[1].seq
 
 
-def count(records: Iterable[Sealed], sought: Sought, by: tuple[str, ...]) -> Counts:
-    """How many of `records` are looked for, for each combination of values, by reading every one."""
+def count(records: Iterable[Read | Sealed], sought: Sought, by: tuple[str, ...]) -> Counts:
+    """How many of `records` are looked for, for each combination of values, by looking at every one."""
     counts: dict[tuple[Any, ...], int] = {}
-    for found, _ in scan(records, sought):
+    for found, _ in _met(records, sought) if sought.behind is None and sought.limit is None else scan(records, sought):
         group = tuple(found["at"] // DAY if name == "day" else found[name] for name in by)
         counts[group] = counts.get(group, 0) + 1
     return _in_order(counts)
@@ -196,14 +235,15 @@ def _in_order(counts: Mapping[tuple[Any, ...], int]) -> Counts:
     return tuple(sorted(counts.items(), key=lambda pair: [(value is not None, value) for value in pair[0]]))
 
 
-def chosen(records: Iterable[Sealed], sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
+def chosen(records: Iterable[Read | Sealed], sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
     """Columns of those of `records` that are looked for."""
     return tuple(tuple(made[name] for name in names) for made, _ in scan(records, sought))
 
 
 def filed(record: Sealed) -> Filed:
     """What has to be filed about a record. Raises as `columns` does."""
-    return Filed(seq=record.seq, columns=columns(record.body), tags=tags(record.body))
+    found = _read(record.body)
+    return Filed(seq=record.seq, columns=_columns(found), tags=_tags(record.body, found))
 
 
 def differing(record: Sealed, stored: Filed | None) -> tuple[str, ...]:
@@ -214,5 +254,7 @@ def differing(record: Sealed, stored: Filed | None) -> tuple[str, ...]:
         return COLUMNS
     if stored is None:
         return COLUMNS
+    if stored.columns == true.columns and stored.tags == true.tags:
+        return ()
     changed = tuple(name for name in COLUMNS if stored.columns.get(name) != true.columns[name])
     return changed if stored.tags == true.tags else (*changed, "tags")

@@ -64,10 +64,9 @@ MARK: Final = (
     "SELECT COALESCE((SELECT MAX(seq) FROM audit WHERE chain = 0), 0), COALESCE((SELECT MAX(seq) FROM filed WHERE chain = 0), 0)"
 )
 """The newest record of the one chain of a file, and the last one that is filed: everything up to it is."""
-UNFILED: Final = (
-    "SELECT chain, seq, prev, hash, body FROM audit WHERE chain = 0"
-    " AND seq > COALESCE((SELECT MAX(seq) FROM filed WHERE chain = 0), 0) ORDER BY seq"
-)
+LYING: Final = "SELECT 0, COALESCE((SELECT MAX(seq) FROM filed WHERE chain = 0), 0), seq, hash FROM audit WHERE chain = 0 ORDER BY seq DESC LIMIT 1"
+"""The chain, the last record that is filed, and number and hash of the newest."""
+BEHIND: Final = "SELECT chain, seq, prev, hash, body FROM audit WHERE chain = ? AND seq > ? AND seq <= ? ORDER BY seq"
 COPIES: Final = f"SELECT {_NAMES} FROM filed WHERE chain = ? AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608 - our own text
 COPIED_TAGS: Final = "SELECT seq, tag FROM tags WHERE chain = ? AND seq > ? AND seq <= ?"
 _PLACE: Final = "f.at, f.chain, f.seq"
@@ -80,11 +79,11 @@ _MOST: Final = 2**62
 class Asking:
     """The conditions of one search, and their values in order. `kind`: the one kind, or beginning of kinds, that this part of it is for.
 
-    `f.at` or `+f.at`: where kinds are found by their beginning, or what belongs to an approval, the time may not be what the database goes by.
+    `f.at` or `+f.at`: where kinds are found by their beginning, the time may not be what the database goes by.
     """
 
     def __init__(self, sought: Sought, kind: str | None) -> None:
-        self.at = "+f.at" if sought.asked or (kind is not None and kind.endswith("*")) else "f.at"
+        self.at = "+f.at" if kind is not None and kind.endswith("*") else "f.at"
         self.parts: list[str] = []
         self.values: list[Any] = []
         self._kind(kind)

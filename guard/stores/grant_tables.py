@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Protocol
 
 from guard.core.grants import Grant
+from guard.core.ports import CallRow
 
 
 class GrantTables(Protocol):
@@ -22,6 +23,12 @@ class GrantTables(Protocol):
 
     def keep_grant(self, grant: Grant) -> None:
         """Add or replace a grant."""
+
+    def answerable(self, before: float, limit: int) -> tuple[CallRow, ...]:
+        """Held calls of no child, waiting since this time or before, whose person had a grant for their tool by then; nobody has picked them. Oldest first."""
+
+    def waits(self, home: tuple[str, str], place: tuple[int, int]) -> CallRow | None:
+        """A call, if it is held and nobody has picked it or is about to."""
 
     def under(self, home: tuple[str, str], place: tuple[int, int]) -> str | None:
         """The grant that a call used last."""

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from guard.core.granting import Asking, FindGrants, Standing, UseGrant
-from guard.core.grants import Grant, Use, drawn, fits, reaches, room
+from guard.core.grants import Grant, Use, covers, drawn, fits, reaches, room
 from guard.core.model import Approval, ConversationRef
-from guard.core.ports import Charge, Conflict, Event
+from guard.core.ports import CallRow, Charge, Conflict, Event
 from guard.core.values import JsonObject
 from guard.errors import ApprovalError
-from guard.stores.approvals import look
+from guard.stores.approvals import LIVE, look
 from guard.stores.budgets import draw
 from guard.stores.owners import home_of, own, visible
 from guard.stores.stamp import time_text
@@ -78,6 +78,17 @@ def refused(tables: Tables, home: Home, fingerprint: str) -> bool:
     return any(asked.approval.status == "rejected" for asked in tables.about(home, fingerprint))
 
 
+def answers(tables: Tables, row: CallRow, before: float) -> bool:
+    """Whether a grant that was given at this time or before covers a held call whose question is open. Whether today's policy offers it is not known here."""
+    asked = next((one for one in tables.about(home_of(row.key.ref), row.fingerprint) if one.approval.id == row.approval), None)
+    approval = None if asked is None else asked.approval
+    if approval is None or approval.status != "pending" or tables.now >= approval.ends_at:
+        return False
+    found = _standing(tables, Asking(key=row.key, tool=approval.tool, fingerprint=row.fingerprint)).grants
+    call = ((approval.tool, approval.definition), approval.arguments, approval.fingerprint, tables.now)
+    return any(one.givers[-1].at <= before and covers(one, row.key.ref, *call) for one in found)
+
+
 # -- using -------------------------------------------------------------------------------------------------------------------
 
 
@@ -93,25 +104,29 @@ class Drawing:
 
 def checked(
     tables: Tables, use: Use, ref: ConversationRef, place: Place, tool: str, arguments: JsonObject, fingerprint: str
-) -> Drawing | str:
-    """Whether the call may draw on the grant now, or why not. From here on nobody else changes the grant. Writes nothing."""
+) -> Drawing | Conflict:
+    """What the call draws on the grant now, or why it cannot. From here on nobody else changes the grant. Writes nothing."""
     grant = tables.granted(use.grant)
     if grant is None or grant.terms != use.terms:
-        return "there is no such grant"
+        return _short("there is no such grant")
     if not reaches(grant, ref, tool, use.definition) or not fits(grant, arguments, fingerprint):
-        return "the grant is for other calls"
+        return _short("the grant is for other calls")
     if refused(tables, home_of(ref), fingerprint):
-        return "a person said no to this call"
+        return Conflict(why="a person said no to this call", approval=True)
     grant, fresh = counted(tables, grant), tables.under(home_of(ref), place) != grant.id
     if fresh and _ended(tables, home_of(ref), place, fingerprint):
-        return "the question about this call has ended"
+        return Conflict(why="the question about this call has ended", approval=True)
     status = grant.status(tables.now)
     if status == "revoked" or (fresh and status != "live"):
-        return f"the grant is {status}"
+        return _short(f"the grant is {status}")
     asked = drawn(grant, arguments)
     if fresh and not room(grant, asked):
-        return "the grant has not so much left"
+        return _short("the grant has not so much left")
     return Drawing(grant, use, asked, fresh)
+
+
+def _short(why: str) -> Conflict:
+    return Conflict(why=why, approval=True, waits=True)
 
 
 def _ended(tables: Tables, home: Home, place: Place, fingerprint: str) -> bool:
@@ -131,7 +146,9 @@ def write(tables: Tables, drawing: Drawing, home: Home, place: Place, fingerprin
     tables.put_under(home, place, grant.id, asked)
     tables.append(drawing.use.event(counted(tables, grant)))
     for question in tables.about(home, fingerprint):
-        if question.approval.status == "pending":
+        asked_here = (question.approval.turn, question.approval.position) == place
+        ends = LIVE if asked_here else frozenset({"pending"})  # a yes of that very moment is not spent on a second call
+        if question.approval.status in ends:
             tables.append(_answered(question.approval, grant))
             ended = replace(question.approval, status="cancelled", ended_by=grant.id, ended_at=tables.now)
             tables.close_asked(replace(question, approval=ended))
@@ -158,8 +175,8 @@ def use(tables: Tables, command: UseGrant) -> Conflict | None:
     """Let a look-up use a grant. See UseGrant."""
     home, place = own(tables, command.key.ref), (command.key.turn, command.key.position)
     found = checked(tables, command.use, command.key.ref, place, command.tool, command.arguments, command.fingerprint)
-    if isinstance(found, str):
-        return Conflict(why=found, approval=True)
+    if isinstance(found, Conflict):
+        return found
     write(tables, found, home, place, command.fingerprint)
     return None
 
@@ -179,7 +196,7 @@ def give(tables: Tables, grant: Grant, event: Callable[[Grant], Event]) -> Grant
     known = tables.granted(grant.id)
     if known is not None and known.revoked_at is not None:
         return ApprovalError("already_given", f"the grant was revoked by {known.revoked_by} at {time_text(known.revoked_at)}")
-    if known is not None and known.terms == replace(grant, at=known.at).terms:
+    if known is not None and known.terms == replace(grant, at=known.at, salt=known.salt).terms:
         if any(one.by == giver.by for one in known.givers):
             return counted(tables, known)
         if len(known.givers) < known.need:
@@ -223,35 +240,3 @@ def shown(tables: Tables, grant_id: str) -> Grant | None:
 def listed(tables: Tables, *, tenant: str | None, principal: str | None, approval: str | None) -> tuple[Grant, ...]:
     """Grants, oldest first, with what was drawn on them."""
     return tuple(counted(tables, one) for one in tables.grants(tenant=tenant, principal=principal, approval=approval))
-
-
-def withdrawn(tables: Tables, approval: Approval) -> None:
-    """The yes was taken back: what was given with it is, too."""
-    for grant in tables.grants(tenant=None, principal=None, approval=approval.id):
-        if grant.revoked_at is None:
-            _end(tables, grant, approval.ended_by or "guard", f"the approval was {approval.status}")
-
-
-def restored(tables: Tables) -> None:
-    """A backup was put back: how often a grant was used since then cannot be known, so none of them goes on."""
-    for grant in tables.grants(tenant=None, principal=None, approval=None):
-        if grant.revoked_at is None:
-            _end(tables, grant, "guard", "a backup was put back")
-
-
-def _end(tables: Tables, grant: Grant, by: str, why: str) -> None:
-    ended = replace(grant, revoked_by=by, revoked_at=tables.now, revoked_why=why)
-    tables.append(_told_ended(ended))
-    tables.keep_grant(ended)
-
-
-def _told_ended(grant: Grant) -> Event:
-    return {
-        "kind": "grant.revoked",
-        "tenant": grant.tenant,
-        "principal": grant.principal,
-        "actor": {"type": "service"},
-        "approval": grant.approval,
-        "tool": {"name": grant.tool, "definition": grant.definition, "kind": grant.kind},
-        "grant": {"id": grant.id, "status": "revoked", "reason": grant.revoked_why},
-    }

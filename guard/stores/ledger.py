@@ -36,7 +36,7 @@ from guard.core.ports import (
 from guard.core.searching import Filed
 from guard.core.values import Json
 from guard.errors import ApprovalError, StoreError
-from guard.stores import approvals, budgets, claims, doubts, grants, lookups, turns, vault, votes
+from guard.stores import approvals, budgets, claims, doubts, grant_ends, lookups, turns, vault, votes
 from guard.stores.backend import Backend
 from guard.stores.batch_store import BatchStore
 from guard.stores.executors import me, process
@@ -214,8 +214,9 @@ class LedgerStore(GrantLedger, BatchStore):
         return answer
 
     def pick(self, *, grace: float, lease: float, limit: int) -> tuple[CallRow, ...]:
-        """Approved calls that nobody ran, and lost ones, for one worker."""
-        return self._tables.write(lambda tables: doubts.pick(tables, grace=grace, lease=lease, limit=limit))
+        """Approved calls that nobody ran, lost ones, and held ones that a grant answers, for one worker."""
+        found = self._tables.read(lambda tables: doubts.answered(tables, grace=grace, limit=limit))
+        return self._tables.write(lambda tables: doubts.pick(tables, grace=grace, lease=lease, limit=limit, granted=found))
 
     def wait(self, seconds: float) -> None:
         """Come back when something may have been approved, or after so many seconds."""
@@ -255,7 +256,7 @@ class LedgerStore(GrantLedger, BatchStore):
     def _ended(tables: Tables, answer: Approval | ApprovalError) -> Approval | ApprovalError:
         """What was given together with a yes that is taken back ends with it."""
         if isinstance(answer, Approval):
-            grants.withdrawn(tables, answer)
+            grant_ends.withdrawn(tables, answer)
         return answer
 
     def search(self, sought: Sought) -> tuple[Sealed, ...]:

@@ -19,6 +19,7 @@ from guard.stores import filing, rows, schema, sql
 from guard.stores.faults import CAUGHT, store_error
 from guard.stores.sql_tables import SqlTables
 from guard.stores.stamp import Stamps
+from guard.stores.tail import Tail
 from guard.stores.watermark import Note
 
 _PAGE: Final = 5000
@@ -43,6 +44,7 @@ class FileLog:
             raise store_error(error) from None
         self.secret = rows.key(None if found is None else found[0], schema.KEY_BYTES)
         self._tables = SqlTables(self._connection, 0.0, Stamps())
+        self._tables.tail = Tail()
         note = Note(Path(f"{path.resolve()}-mark"), keyed(self.secret, "guard-store-v1"))
         self.older = note.contradicts(self._hash_of)
 
@@ -87,10 +89,10 @@ class FileLog:
         found: tuple[tuple[Any, ...], ...] = self._run(lambda: self._tables.filed(sought, names))
         return found
 
-    def _every(self) -> Iterator[Sealed]:
+    def _every(self) -> Iterator[filing.Read]:
         after = 0
         while page := self.audit(after=after, limit=_PAGE):
-            yield from page
+            yield from map(filing.read, page)
             after = page[-1].seq
 
     def now(self) -> float:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from guard.core.grants import Grant
+from guard.core.ports import CallRow
 from guard.core.values import copy
 from guard.stores.memory_budgets import MemoryBudgets
 from guard.stores.tables import Home, Place
@@ -43,6 +44,42 @@ class MemoryGrants(MemoryBudgets):
         """Add or replace a grant."""
         self._undo.put(self._grants, grant.id, _own(grant))
 
+    def grants_from(self, home: Home) -> tuple[tuple[Place, Grant], ...]:
+        """Grants that came from calls of a conversation."""
+        found = [(self._asked[one.approval].approval, one) for one in self._grants.values() if one.approval in self._asked]
+        return tuple(
+            ((asked.turn, asked.position), _own(one)) for asked, one in found if (asked.tenant, asked.conversation) == home
+        )
+
+    def aged_grants(self, before: float, limit: int) -> tuple[Home, ...]:
+        """The conversations of grants that may be over."""
+        found = {
+            (asked.approval.tenant, asked.approval.conversation)
+            for one in self._grants.values()
+            if not one.erased and _aged(one, before) and (asked := self._asked.get(one.approval)) is not None
+        }
+        return tuple(sorted(found)[:limit])
+
+    def wipe_grant(self, grant: Grant) -> None:
+        """Write an erased grant."""
+        self.keep_grant(grant)
+
+    def answerable(self, before: float, limit: int) -> tuple[CallRow, ...]:
+        """Held calls that a grant may answer."""
+        found = [row for row in self._all("held") if not row.key.ref.branch and row.at <= before and self._free(row)]
+        asked = [(one.approval, row) for row in found if (one := self._asked.get(row.approval or "")) is not None]
+        open_ = [(one.requested_at, row) for one, row in asked if one.status == "pending" and one.expires_at > self.now]
+        fit = [(at, row) for at, row in open_ if any(one.at <= before for one in self._of(row))]
+        return tuple(row for _, row in sorted(fit, key=lambda pair: pair[0])[:limit])
+
+    def _of(self, row: CallRow) -> tuple[Grant, ...]:
+        return self.granted_to(row.key.ref.tenant, row.key.ref.principal, row.call.tool)
+
+    def waits(self, home: Home, place: Place) -> CallRow | None:
+        """A held call that nobody has picked."""
+        row = self._rooms[home].turns.get(place[0], {}).get(place[1])
+        return row if row is not None and row.status == "held" and self._free(row) else None
+
     def under(self, home: Home, place: Place) -> str | None:
         """The grant that a call used."""
         return self._under.get((home, place))
@@ -50,6 +87,11 @@ class MemoryGrants(MemoryBudgets):
     def put_under(self, home: Home, place: Place, grant_id: str, amount: Decimal) -> None:  # noqa: ARG002 - the budgets know how much
         """Remember which grant a call uses."""
         self._undo.put(self._under, (home, place), grant_id)
+
+
+def _aged(grant: Grant, before: float) -> bool:
+    ends = [at for at in (grant.revoked_at, grant.until) if at is not None]
+    return min(ends) <= before if ends else grant.at <= before
 
 
 def _own(grant: Grant) -> Grant:

@@ -18,11 +18,13 @@ from guard.stores.ledger import LedgerStore
 from guard.stores.locks import Lock, registered
 from guard.stores.payload_keys import Keyring
 from guard.stores.postgres_errors import RETRIED, FailedError, store_error
+from guard.stores.postgres_filer import MANY, Filer
 from guard.stores.postgres_pool import Limits, Pool, StaleError
 from guard.stores.postgres_tables import AgainError, Reading, Writing
 from guard.stores.postgres_wait import Listener
 from guard.stores.postgres_wire import Wire
 from guard.stores.tables import T, Tables
+from guard.stores.tail import Tail
 from guard.stores.watermark import Watermark, older
 
 TRIES = 8
@@ -42,6 +44,8 @@ class PostgresBackend:
         self.pool = Pool(url, limits)
         self.listener = Listener(url, limits)
         self.watermark = Watermark()
+        self.filer = Filer(self._run)
+        self.tail = Tail()
         self.pool.check = self._same
         try:
             self.secret = self._run(postgres_schema.secret)
@@ -58,8 +62,11 @@ class PostgresBackend:
         def whole(wire: Wire) -> T:
             wire.execute(postgres_sql.BEGIN_READ)
             tables = Reading(wire, self.clock() if self._given else None, self.lock)
+            tables.tail = self.tail
             answer = work(tables)
             tables.finish()
+            if self.tail.size > MANY:
+                self.filer.wrote()  # somebody died before they were filed
             return answer
 
         return self._run(whole)
@@ -87,7 +94,9 @@ class PostgresBackend:
             if failed.state in RETRIED:
                 raise AgainError from None
             raise
-        self.watermark.keep(tables.heads)
+        if tables.heads:
+            self.watermark.keep(tables.heads)
+            self.filer.wrote()
         return answer, tables.approved_one
 
     def _run(self, work: Callable[[Wire], T]) -> T:
@@ -123,12 +132,17 @@ class PostgresBackend:
         """A person has said that a backup was put back: what the database holds counts from here on."""
         self.watermark.forget()
 
+    def catch_up(self) -> None:
+        """File every record that is there."""
+        self.filer.all()
+
     def wait(self, seconds: float) -> None:
         """Come back when something was approved, or after so many seconds."""
         self.listener.wait(seconds)
 
     def close(self) -> None:
-        """Close every connection."""
+        """File what is due, and close every connection."""
+        self.filer.close()
         self.listener.close()
         self.pool.close()
 

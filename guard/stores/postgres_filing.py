@@ -1,6 +1,6 @@
-"""Filing on PostgreSQL: the function that copies a record's values as it is written, and the statement that does it for records that are there already.
+"""Filing on PostgreSQL: the statement that copies the values of records that are not filed yet, and the trigger that did so before.
 
-The copies are those of `filing`, made by the server in the transaction that writes the record, whoever writes it. Comes after `filing`, before
+The copies are those of `filing`, made by the server, many at once and behind the decisions: see `postgres_filer`. Comes after `filing`, before
 `postgres_sql`.
 """
 
@@ -51,7 +51,7 @@ BEGIN
   RETURN NULL;
 END
 $guard$"""  # noqa: S608 - our own text
-"""Made once: an AFTER trigger, so that it holds for every way in which a record is written."""
+"""Of an earlier version, which filed each record in the transaction that wrote it."""
 
 TRIGGER: Final = "CREATE OR REPLACE TRIGGER audit_filed AFTER INSERT ON audit FOR EACH ROW EXECUTE FUNCTION guard_file()"
 _OLD: Final = f"audit a, LATERAL json_to_record({_BODY.format('a.body')}) AS r({_TOP})"
@@ -59,11 +59,33 @@ FILL: Final = (
     f"INSERT INTO filed (chain, seq, {_NAMES}) SELECT a.chain, a.seq, {_COPIES} FROM {_OLD}",  # noqa: S608 - our own text
     f"INSERT INTO tags (tag, chain, seq) SELECT g.tag, a.chain, a.seq FROM {_OLD}, LATERAL ({_TAGS}) g(tag) WHERE g.tag IS NOT NULL",  # noqa: S608 - our own text
 )
-UNFILED: Final = (
-    "SELECT a.chain, a.seq, a.prev, a.hash, a.body FROM heads h"
-    " CROSS JOIN LATERAL (SELECT COALESCE(MAX(o.seq), 0) AS seq FROM filed o WHERE o.chain = h.chain) f"
-    " JOIN audit a ON a.chain = h.chain AND a.seq > f.seq WHERE h.seq > f.seq ORDER BY a.chain, a.seq"
+LYING: Final = (
+    "SELECT h.chain, f.seq, h.seq, h.hash FROM heads h"
+    " CROSS JOIN LATERAL (SELECT COALESCE(MAX(o.seq), 0) AS seq FROM filed o WHERE o.chain = h.chain) f WHERE h.seq > f.seq ORDER BY h.chain"
 )
-"""Records behind the last one of their chain that is filed."""
+"""Each chain with records that are not filed: the last one that is, and number and hash of the newest."""
 STEP: Final = (FUNCTION, TRIGGER, *FILL)
 """What PostgreSQL needs besides the shared step."""
+BEHIND: Final = ("DROP TRIGGER audit_filed ON audit", "DROP FUNCTION guard_file()")
+"""A later step: up to here the trigger has filed everything."""
+
+_LOCK: Final = 7305228094121574513  # a number that nobody else takes by chance
+TRY: Final = f"SELECT pg_try_advisory_xact_lock({_LOCK})"
+WAIT: Final = f"SELECT pg_advisory_xact_lock({_LOCK})"
+_NEXT: Final = (
+    "SELECT n.chain, n.seq, n.body FROM heads h"
+    " CROSS JOIN LATERAL (SELECT COALESCE(MAX(o.seq), 0) AS seq FROM filed o WHERE o.chain = h.chain) f"
+    " CROSS JOIN LATERAL (SELECT b.chain, b.seq, b.body FROM audit b WHERE b.chain = h.chain AND b.seq > f.seq ORDER BY b.seq LIMIT ?) n"
+    " WHERE h.seq > f.seq"
+)
+_READ: Final = f"FROM a, LATERAL json_to_record({_BODY.format('a.body')})"
+_COPY: Final = (
+    f"INSERT INTO filed (chain, seq, {_NAMES}) SELECT a.chain, a.seq, {_COPIES} {_READ} AS r({_TOP}) ON CONFLICT DO NOTHING"
+)
+_TAG: Final = (
+    f"INSERT INTO tags (tag, chain, seq) SELECT g.tag, a.chain, a.seq {_READ} AS r(args json, result json), LATERAL ({_TAGS}) g(tag)"
+    " WHERE g.tag IS NOT NULL AND position('\"hmac\":{' IN a.body) > 0 ON CONFLICT DO NOTHING"
+)
+_MOST: Final = "SELECT MAX(c.number) FROM (SELECT COUNT(*) AS number FROM a GROUP BY a.chain) c"
+FILE: Final = f"WITH a AS MATERIALIZED ({_NEXT}), copied AS ({_COPY}), tagged AS ({_TAG}) {_MOST}"
+"""File the next so many records of each chain: one statement, so that copies and hashes are of the same records. Gives how many of one chain at most."""

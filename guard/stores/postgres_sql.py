@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from guard.stores import postgres_filing, schema, sql, steps_query, steps_records
+from guard.stores import postgres_filing, schema, sql, steps_query, steps_records, steps_revisions
 from guard.stores.postgres_functions import GUARD_TAKE
 
 CHAINS: Final = 32
@@ -37,6 +37,7 @@ CREATE = sql.CREATE + " ON CONFLICT DO NOTHING"
 METER = sql.METER + " FOR UPDATE"
 NEW_TOTAL = "INSERT INTO budgets (id, total) VALUES (?, '0') ON CONFLICT DO NOTHING"
 APPROVED = sql.APPROVED + " FOR UPDATE OF c SKIP LOCKED"
+WAITS = sql.WAITS + " FOR UPDATE OF c SKIP LOCKED"
 LOST = sql.LOST + " FOR UPDATE OF c SKIP LOCKED"
 
 CLAIM = sql.CLAIM.removesuffix(" ON CONFLICT DO NOTHING")
@@ -73,6 +74,7 @@ EXTRAS: dict[int, tuple[str, ...]] = {
     ),
     schema.STEPS.index(steps_records.STEP): steps_records.DATABASE,
     schema.STEPS.index(steps_query.STEP): postgres_filing.STEP,
+    schema.STEPS.index(steps_revisions.STEP): (*steps_revisions.DATABASE, *postgres_filing.BEHIND),
 }
 """What PostgreSQL needs besides step n of the schema."""
 

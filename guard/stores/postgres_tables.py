@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from guard.core.approval import Approval, Vote
 from guard.core.grants import Grant
 from guard.core.model import ConversationRef
-from guard.core.ports import CallRow, Event, Sealed, Won
+from guard.core.ports import CallRow, Won
 from guard.errors import StoreError
 from guard.stores import postgres_filing, postgres_sql, postgres_take, rows, sql
 from guard.stores.locks import OPEN, Lock
@@ -38,6 +38,7 @@ class Reading(SqlTables):
     """`Tables` in a transaction that reads. `now` is a clock's time, or None: the server's."""
 
     connection: Wire
+    lying = postgres_filing.LYING
 
     def __init__(self, wire: Wire, now: float | None, lock: Lock = OPEN) -> None:
         super().__init__(wire, 0.0, wire.stamps, lock=lock)
@@ -66,10 +67,8 @@ class Reading(SqlTables):
         """The heads of all chains, as one statement sees them."""
         return {int(chain): (int(seq), str(own)) for chain, seq, own in self.all(postgres_sql.HEADS, ()) if seq}
 
-    def unfiled(self) -> tuple[Sealed, ...]:
-        """None where nobody took out what the server filed as it wrote the records."""
-        found = self.all(postgres_filing.UNFILED, ())
-        return tuple(Sealed(chain=c, seq=s, prev=p, hash=h, body=b) for c, s, p, h, b in found)
+    def flush(self) -> None:
+        """Records are sealed at the end of the transaction, where heads are locked: see `Writing.finish`."""
 
     def finish(self) -> None:
         """End the transaction."""
@@ -88,7 +87,6 @@ class Writing(Reading):
         self._locked: dict[str, Reply] = {}
         self._saved: set[str] = set()
         self._foreseen: dict[tuple[Any, ...], Part] = {}
-        self._events: list[Event] = []
 
     def finish(self) -> None:
         """Seal the records and commit, in one round trip."""
@@ -276,8 +274,6 @@ class Writing(Reading):
         self.run(postgres_sql.LOCK_GRANT, grant_id)
         return super().granted(grant_id)
 
-    # audit
-
-    def append(self, event: Event) -> None:
-        """Keep an event for the end of the transaction, where heads are locked."""
-        self._events.append(event)
+    def waits(self, home: Home, place: Place) -> CallRow | None:
+        """A held call, unless another worker is about to pick it."""
+        return self._waits(postgres_sql.WAITS, home, place)

@@ -71,6 +71,13 @@ APPROVED = (
     _CALLS_OF_ALL + " JOIN approvals a ON a.id = c.approval WHERE c.status = 'held' AND a.status = 'approved'"
     " AND a.decided_at <= ? AND a.expires_at > ? AND (c.picked IS NULL OR c.picked <= ?) ORDER BY a.decided_at LIMIT ?"
 )
+_GRANTED = "SELECT 1 FROM grants g WHERE g.tenant = t.tenant AND g.principal = t.principal AND g.tool = c.tool AND g.revoked IS NULL AND g.at <= ?"
+_ASKED = (
+    " JOIN approvals a ON a.id = c.approval WHERE c.status = 'held' AND c.branch = '' AND c.at <= ? AND a.status = 'pending'"
+    " AND a.expires_at > ? AND (c.picked IS NULL OR c.picked <= ?)"
+)
+ANSWERABLE = _CALLS_OF_ALL + _ASKED + " AND EXISTS (" + _GRANTED + ") ORDER BY a.requested_at LIMIT ?"
+WAITS = CALL + " AND c.status = 'held' AND (c.picked IS NULL OR c.picked <= ?)"
 LOST = (
     _CALLS_OF_ALL + " WHERE c.status = 'started' AND (c.lease IS NULL OR c.lease <= ?) AND (c.picked IS NULL OR c.picked <= ?)"
     " ORDER BY c.at LIMIT ?"
@@ -104,6 +111,7 @@ AGED = (
 )
 HOMES = "SELECT tenant, conversation FROM conversations WHERE principal = ? OR conversation = ? ORDER BY tenant, conversation"
 ERASED = "UPDATE calls SET erased = ? WHERE conversation = ? AND turn = ? AND position = ?"
+NO_AMOUNT = "UPDATE grant_uses SET amount = '' WHERE conversation = ? AND turn = ? AND position = ?"
 FORGET_VOTES = "DELETE FROM payloads WHERE id IN (SELECT payload FROM votes WHERE approval = ?)"
 FORGET_WORDS = "DELETE FROM payloads WHERE id IN (SELECT payload FROM words WHERE conversation = ? AND at <= ?)"
 

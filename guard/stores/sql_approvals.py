@@ -37,6 +37,9 @@ class Statements:
         self.now = now
         self.lock = lock
 
+    def flush(self) -> None:
+        """Write what is kept back, so that it is found by what is asked next."""
+
     def run(self, statement: str, *values: Any) -> None:
         """Run a statement that gives no rows. Whether it could be run may show later, but before the transaction ends."""
         self.connection.execute(statement, values)

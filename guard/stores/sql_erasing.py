@@ -49,7 +49,9 @@ class SqlErasing(SqlBudgets):
     def wipe(self, row: CallRow) -> None:
         """Write an erased row."""
         self.put(row)
-        self.run(sql.ERASED, self.now, name_of((row.key.ref.tenant, row.key.ref.conversation)), row.key.turn, row.key.position)
+        place = (name_of((row.key.ref.tenant, row.key.ref.conversation)), row.key.turn, row.key.position)
+        self.run(sql.ERASED, self.now, *place)
+        self.run(sql.NO_AMOUNT, *place)
 
     def wipe_votes(self, approval_id: str) -> None:
         """Forget the reasons of votes."""

@@ -13,8 +13,9 @@ from typing import Any
 from guard.core import names
 from guard.core.grants import Giver, Grant
 from guard.core.offers import SCOPES
+from guard.core.ports import CallRow
 from guard.errors import StoreError
-from guard.stores import rows
+from guard.stores import rows, sql
 from guard.stores.locks import Lock
 from guard.stores.rows import name_of
 from guard.stores.sql_budgets import SqlBudgets
@@ -38,7 +39,14 @@ PUT_UNDER = (
     "INSERT INTO grant_uses (conversation, turn, position, grant_id, amount, at) VALUES (?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (conversation, turn, position) DO UPDATE SET grant_id = excluded.grant_id, amount = excluded.amount, at = excluded.at"
 )
-_RAW = ("constraint", "reason", "revoked_why", "veil")
+_FROM = "SELECT g.id, g.detail, p.body, a.turn, a.position FROM approvals a JOIN grants g ON g.approval = a.id JOIN payloads p ON p.id = g.payload"
+FROM = _FROM + " WHERE a.conversation = ?" + _IN_ORDER
+AGED = (
+    "SELECT DISTINCT t.tenant, t.conversation FROM grants g JOIN approvals a ON a.id = g.approval JOIN conversations t ON t.id = a.conversation"
+    " WHERE g.erased IS NULL AND (g.revoked <= ? OR g.until <= ? OR (g.until IS NULL AND g.at <= ?)) LIMIT ?"
+)
+WIPED = "UPDATE grants SET erased = ? WHERE id = ?"
+_RAW = ("constraint", "reason", "revoked_why", "salt", "veil")
 _DRAWN = ("used", "summed")
 
 
@@ -69,6 +77,34 @@ class SqlGrants(SqlBudgets):
         payload = self.payload(f"grant:{grant.id}", "grant", rows.dump(raw))
         named = (grant.id, grant.tenant, grant.principal, grant.tool, grant.approval)
         self.run(KEEP, *named, grant.at, grant.until, grant.revoked_at, rows.dump(fields), payload)
+
+    def grants_from(self, home: Home) -> tuple[tuple[Place, Grant], ...]:
+        """Grants that came from calls of a conversation."""
+        found = [((turn, position), grant_row(row, self.lock)) for *row, turn, position in self.all(FROM, (name_of(home),))]
+        return tuple((place, one) for place, one in found if one is not None)
+
+    def aged_grants(self, before: float, limit: int) -> tuple[Home, ...]:
+        """The conversations of grants that may be over."""
+        found = self.all(AGED, (before, before, before, limit))
+        return tuple((tenant, conversation) for tenant, conversation in found)
+
+    def wipe_grant(self, grant: Grant) -> None:
+        """Write an erased grant."""
+        self.keep_grant(grant)
+        self.run(WIPED, self.now, grant.id)
+
+    def answerable(self, before: float, limit: int) -> tuple[CallRow, ...]:
+        """Held calls that a grant may answer."""
+        found = self.all(sql.ANSWERABLE, (before, self.now, self.now, before, limit))
+        return tuple(rows.call_row(one, self.lock) for one in found)
+
+    def waits(self, home: Home, place: Place) -> CallRow | None:
+        """A held call that nobody has picked."""
+        return self._waits(sql.WAITS, home, place)
+
+    def _waits(self, statement: str, home: Home, place: Place) -> CallRow | None:
+        found = self.one(statement, name_of(home), *place, self.now)
+        return None if found is None else rows.call_row(found, self.lock)
 
     def under(self, home: Home, place: Place) -> str | None:
         """The grant that a call used."""

@@ -22,6 +22,7 @@ class SqlLog(SqlBudgets):
 
     def heads_now(self) -> Mapping[int, Head]:
         """The newest record of the one chain."""
+        self.flush()
         found = self.one(sql.HEAD, 0)
         return {} if found is None else {0: (int(found[0]), str(found[1]))}
 

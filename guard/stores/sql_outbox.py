@@ -48,6 +48,7 @@ class SqlOutbox(Statements):
 
     def last_seq(self, chain: int) -> int:
         """The newest record of a chain."""
+        self.flush()
         row = self.one(sql.HEAD, chain)
         return 0 if row is None else int(row[0])
 

@@ -16,6 +16,7 @@ from guard.core.values import Json
 from guard.stores import filing, filing_sql
 from guard.stores.filing import COLUMNS, WIDE
 from guard.stores.sql_approvals import SqlApprovals
+from guard.stores.tail import Lying, Tail
 
 _PLACE = ("at", "chain", "seq")
 Placed = tuple[tuple[int, int, int], Any]
@@ -24,9 +25,18 @@ Placed = tuple[tuple[int, int, int], Any]
 class SqlSearch(SqlApprovals):
     """Searches in tables."""
 
-    def unfiled(self) -> tuple[Sealed, ...]:
-        """The records behind the last one that is filed: few, and none where records are filed as they are written."""
-        return tuple(Sealed(chain=c, seq=s, prev=p, hash=h, body=b) for c, s, p, h, b in self.all(filing_sql.UNFILED, ()))
+    tail: Tail | None = None  # what other searches of the store have read
+    lying: str = filing_sql.LYING
+
+    def unfiled(self) -> list[filing.Read]:
+        """The records behind the last one of their chain that is filed."""
+        self.flush()
+        tail = Tail() if self.tail is None else self.tail
+        return tail.of((Lying(*row) for row in self.all(self.lying, ())), self._behind)
+
+    def _behind(self, chain: int, after: int, end: int) -> list[Sealed]:
+        found = self.all(filing_sql.BEHIND, (chain, after, end))
+        return [Sealed(chain=c, seq=s, prev=p, hash=h, body=b) for c, s, p, h, b in found]
 
     def search(self, sought: Sought) -> tuple[Sealed, ...]:
         """Records that are looked for."""
@@ -48,8 +58,11 @@ class SqlSearch(SqlApprovals):
     def filed(self, sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
         """Columns of what is filed about records."""
         statement, values = filing_sql.filed(sought, (*names, *_PLACE))
-        found: list[Placed] = [((row[-3], row[-2], row[-1]), tuple(row[:-3])) for row in self.all(statement, values)]
-        scanned = ({**made, "chain": one.chain, "seq": one.seq} for made, one in self._scanned(sought))
+        rows = self.all(statement, values)
+        scanned = [{**made, "chain": one.chain, "seq": one.seq} for made, one in self._scanned(sought)]
+        if not scanned:
+            return tuple(tuple(row[:-3]) for row in rows)
+        found: list[Placed] = [((row[-3], row[-2], row[-1]), tuple(row[:-3])) for row in rows]
         return tuple(_together(found, ((_values(one, _PLACE), _values(one, names)) for one in scanned), sought))
 
     def _scanned(self, sought: Sought) -> list[tuple[filing.Columns, Sealed]]:

@@ -13,7 +13,7 @@ from typing import Any
 from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Event, Sealed, Vaulted, Won
 from guard.stores import rows, sql
-from guard.stores.chain import GENESIS, write
+from guard.stores.chain import GENESIS, write_all
 from guard.stores.claims import FINISHED
 from guard.stores.executors import gone
 from guard.stores.locks import OPEN, Lock
@@ -47,6 +47,7 @@ class SqlTables(SqlOutbox, SqlGrants, SqlLog, SqlErasing, SqlSearch):
         self._known = {} if known is None else known  # what nobody else can have changed since the transaction began
         self.watermark = watermark
         self.heads: dict[int, Head] = {}  # the newest record of each chain that this transaction adds to
+        self._events: list[Event] = []  # appended, and not sealed yet
 
     # conversations and turns
 
@@ -232,22 +233,32 @@ class SqlTables(SqlOutbox, SqlGrants, SqlLog, SqlErasing, SqlSearch):
     # audit
 
     def append(self, event: Event) -> None:
-        """Seal an event behind the newest record. The write lock is held, so nobody else can."""
-        seq, prev, own, body = self.sealed(event)
-        self.run(sql.APPEND, 0, seq, prev, own, body)
-        self.standing(seq, own)
+        """Keep an event for the end of the work, where all are sealed together. The write lock is held, so nobody comes between."""
+        self._events.append(event)
+
+    def flush(self) -> None:
+        """Seal and write what was appended behind the newest record."""
+        if self._events:
+            events, self._events = self._events, []
+            made = write_all(events, 0, self._newest(), self.stamps, self.now)
+            self.connection.executemany(sql.APPEND, made)
+            _, seq, _, own, _ = made[-1]
+            self.standing(seq, own)
 
     def sealed(self, event: Event) -> tuple[int, str, str, str]:
         """Seq, prev, hash and body of what would be the next record."""
-        head = self._known.get(sql.HEAD)
+        self.flush()
+        ((_, seq, prev, own, body),) = write_all((event,), 0, self._newest(), self.stamps, self.now)
+        return seq, prev, own, body
+
+    def _newest(self) -> Head:
+        head: Head | None = self._known.get(sql.HEAD)
         if head is None:
             head = self.one(sql.HEAD, 0)
             if self.watermark is not None:
                 self.watermark.check(0, head)
-            self._known[sql.HEAD] = head
-        seq, prev = (1, GENESIS) if head is None else (head[0] + 1, head[1])
-        own, body = write(event, 0, seq, prev, self.stamps.stamp(self.now))
-        return seq, prev, own, body
+            head = self._known[sql.HEAD] = (0, GENESIS) if head is None else head
+        return head
 
     def standing(self, seq: int, own: str) -> None:
         """A record stands: the newest one from here on."""
@@ -255,6 +266,7 @@ class SqlTables(SqlOutbox, SqlGrants, SqlLog, SqlErasing, SqlSearch):
 
     def audit(self, chain: int, after: int, limit: int | None) -> tuple[Sealed, ...]:
         """Records in order."""
+        self.flush()
         found = self.all(sql.AUDIT, (chain, max(after, 0), _ALL if limit is None else max(limit, 0)))
         return tuple(Sealed(chain=c, seq=s, prev=p, hash=h, body=b) for c, s, p, h, b in found)
 

@@ -25,6 +25,7 @@ from guard.stores.refiling import WHOLE, portion
 from guard.stores.sqlite_take import FileTables, prepare
 from guard.stores.stamp import Stamps
 from guard.stores.tables import T, Tables
+from guard.stores.tail import Tail
 from guard.stores.watermark import Head, Note, Watermark, older
 
 
@@ -38,6 +39,7 @@ class SqliteBackend:
         self.stamps = Stamps()
         self.watermark = Watermark()
         self._head: Head | None = None
+        self.tail = Tail()
         self.database = Database(path, busy=busy, prepare=prepare)
         self.database.forked = self.stamps.renew
         try:
@@ -65,8 +67,10 @@ class SqliteBackend:
         def on(connection: Connection) -> T:
             nonlocal heads
             tables = FileTables(connection, self.clock(), self.stamps, connection.known, self.watermark, self.lock)
-            heads = tables.heads
-            return work(tables)
+            heads, tables.tail = tables.heads, self.tail
+            answer = work(tables)
+            tables.flush()
+            return answer
 
         answer = self.database.transact(on, writes=writes)
         if heads:

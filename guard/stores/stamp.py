@@ -12,8 +12,10 @@ from functools import lru_cache
 
 _RANDOM = 74  # bits of a UUIDv7 that are neither time nor version nor variant
 _LOW_BITS = 62  # those behind the variant
-_LOW = (1 << _LOW_BITS) - 1
-_VARIANT = 1 << 63
+_TAIL_BITS = 48  # those behind the last dash
+_TAIL = (1 << _TAIL_BITS) - 1
+_NEXT = (1 << _LOW_BITS - _TAIL_BITS) - 1
+_VARIANT = 0x8000
 
 
 def time_text(now: float) -> str:
@@ -47,9 +49,23 @@ class Stamps:
     def stamp(self, now: float) -> tuple[str, str]:
         """The time text of `now` and a new UUIDv7, greater than all before."""
         name = self.name(now)
+        return self.text(now), name
+
+    def text(self, now: float) -> str:
+        """The time text of `now`."""
         if self._texted != now:
             self._texted, self._text = now, time_text(now)
-        return self._text, name
+        return self._text
+
+    def names(self, now: float, number: int) -> list[str]:
+        """So many new UUIDv7 of about that time, as `name` gives them one by one."""
+        first = self.name(now)
+        last = self._last & _TAIL
+        if last + number > _TAIL:  # they would count beyond the last dash
+            return [first, *(self.name(now) for _ in range(number - 1))]
+        self._last += number - 1
+        head = self._head
+        return [first, *[f"{head}{one:012x}" for one in range(last + 1, last + number)]]
 
     def name(self, now: float) -> str:
         """A new UUIDv7 of about that time, greater than all before."""
@@ -60,9 +76,8 @@ class Stamps:
             if milliseconds > self._last >> _RANDOM:
                 value = milliseconds << _RANDOM | int.from_bytes(os.urandom(9))  # 72 random bits: room to count
         self._last = value
-        if value >> _LOW_BITS != self._high:
+        if value >> _TAIL_BITS != self._high:  # seldom: ids count up behind the last dash
             digits = f"{value >> _LOW_BITS:015x}"
-            self._head = f"{digits[:8]}-{digits[8:12]}-7{digits[12:]}-"
-            self._high = value >> _LOW_BITS
-        low = f"{value & _LOW | _VARIANT:016x}"
-        return f"{self._head}{low[:4]}-{low[4:]}"
+            self._head = f"{digits[:8]}-{digits[8:12]}-7{digits[12:]}-{_VARIANT | value >> _TAIL_BITS & _NEXT:04x}-"
+            self._high = value >> _TAIL_BITS
+        return f"{self._head}{value & _TAIL:012x}"

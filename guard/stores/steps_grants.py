@@ -1,4 +1,4 @@
-"""The step of the schema that adds grants. Their constraints hold raw values, so they stand in payloads. Comes before `schema`."""
+"""The steps of the schema that are about grants. Their constraints hold raw values, so they stand in payloads. Comes before `schema`."""
 
 from __future__ import annotations
 
@@ -13,3 +13,6 @@ GRANTS = (
         at DOUBLE PRECISION NOT NULL,
         PRIMARY KEY (conversation, turn, position))""",
 )
+
+ERASED = ("""ALTER TABLE grants ADD COLUMN erased DOUBLE PRECISION""",)
+"""Which grants hold nothing any more of the call that they came from."""

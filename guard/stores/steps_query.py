@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Final
 
 _DECISION: Final = "kind IN ('call.decided', 'tool.refused')"
-_COUNTED: Final = "f.kind IN ('approval.vote', 'approval.resolved') AND f.state IN ('approved', 'rejected')"
-_ENDED: Final = "f.kind IN ('approval.expired', 'approval.cancelled', 'approval.revoked')"
-_SETTLED: Final = (
+COUNTED: Final = "f.kind IN ('approval.vote', 'approval.resolved') AND f.state IN ('approved', 'rejected')"
+ENDED: Final = "f.kind IN ('approval.expired', 'approval.cancelled', 'approval.revoked')"
+SETTLED: Final = (
     "f.kind IN ('approval.resolved', 'approval.expired', 'approval.cancelled', 'approval.revoked', 'approval.superseded', 'approval.edited',"
     " 'approval.revalidation_failed')"
 )
@@ -25,7 +25,7 @@ def _first(column: str, name: str = "") -> str:
     return f"(SELECT f.{column} FROM filed f WHERE f.approval = a.approval ORDER BY {order} LIMIT 1) AS {name or column}"  # noqa: S608 - our own text
 
 
-def _last(column: str, which: str, name: str = "") -> str:
+def last(column: str, which: str, name: str = "") -> str:
     """A value of the last of some records about an approval, so that values of one row come from one record."""
     found = f"(SELECT f.{column} FROM filed f WHERE f.approval = a.approval AND {which} ORDER BY f.at DESC, f.chain DESC, f.seq DESC LIMIT 1)"  # noqa: S608 - our own text
     return f"{found} AS {name}" if name else found
@@ -62,10 +62,10 @@ VIEWS: Final = (
         FROM filed WHERE turn IS NOT NULL GROUP BY tenant, conversation, turn, position""",  # noqa: S608 - our own text
     f"""CREATE VIEW v_approvals AS SELECT a.approval, {_first("tenant")}, {_first("conversation")}, {_first("tool")},
         {_first("principal", "asked_for")}, (SELECT MIN(f.ts) FROM filed f WHERE f.approval = a.approval AND f.kind = 'approval.requested') AS asked_at,
-        {_last("ts", _COUNTED, "voted_at")}, {_last("actor", _COUNTED, "voted_by")}, {_last("state", _COUNTED, "vote")},
-        {_last("kind", _ENDED, "ended_by")},
+        {last("ts", COUNTED, "voted_at")}, {last("actor", COUNTED, "voted_by")}, {last("state", COUNTED, "vote")},
+        {last("kind", ENDED, "ended_by")},
         (SELECT MIN(f.ts) FROM filed f WHERE f.approval = a.approval AND f.kind = 'call.begin') AS began_at,
-        COALESCE({_last("state", _SETTLED)}, 'pending') AS status
+        COALESCE({last("state", SETTLED)}, 'pending') AS status
         FROM (SELECT DISTINCT approval FROM filed WHERE approval IS NOT NULL) a""",  # noqa: S608 - our own text
     """CREATE VIEW v_refusals AS SELECT ts, tenant, conversation, turn, position, call AS call_id, principal, tool, reason, spoof, chain, seq
         FROM filed WHERE verdict = 'refuse'""",

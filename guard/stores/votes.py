@@ -16,6 +16,7 @@ from guard.core.ports import CallRow, Charge, Event, TakeQuota
 from guard.errors import ApprovalError, StoreError
 from guard.stores.approvals import LIVE, give_back, look
 from guard.stores.budgets import take
+from guard.stores.grant_ends import withdrawn
 from guard.stores.stamp import time_text
 from guard.stores.tables import Asked, Home, Tables
 
@@ -78,6 +79,7 @@ def _count(tables: Tables, asked: Asked, given: Given) -> Approval:
     tables.close_asked(replace(asked, approval=decided, decided_run=run))
     tables.vote(decided, one)
     if decided.status == "rejected":
+        withdrawn(tables, decided)
         give_back(tables, decided)
     return decided
 
@@ -159,6 +161,7 @@ def revise(tables: Tables, approval_id: str, given: Revised) -> Approval | Appro
     tables.append(given.event)
     ended = replace(old, status="superseded", superseded_by=given.question.id, ended_by=given.question.edited_by)
     tables.close_asked(replace(asked, approval=replace(ended, ended_at=tables.now)))
+    withdrawn(tables, ended)
     tables.open(Asked(approval=given.question, run=asked.run))
     for row in tables.unsettled((old.tenant, old.conversation)):
         if row.status == "held" and row.approval == old.id:

@@ -20,7 +20,7 @@ from starlette.routing import BaseRoute, Route
 
 from guard.core.model import Image, Outcome, Session
 from guard.core.telling import told
-from guard.core.values import JsonObject
+from guard.core.values import Json, JsonObject
 from guard.errors import ConversationError, GuardError
 from guard.web import bodies
 from guard.web.answers import answer, problem
@@ -119,14 +119,21 @@ async def said(api: Api, body: JsonObject, token: Token) -> JsonObject:
 
 async def decide(api: Api, body: JsonObject, token: Token) -> JsonObject:
     """Walk one call: its outcome, or a ticket where the loop is to run it now."""
-    bodies.fields(body, ("session", "conversation", "call"), ("key",))
+    bodies.fields(body, ("session", "conversation", "call"), ("key", "words"))
     session, call = api.session(body, token), bodies.call(body["call"])
     conversation = bodies.text(body["conversation"], "conversation")
     key = None if body.get("key") is None else bodies.text(body["key"], "key")
-    found = await api.remote.propose(lambda: api.guard.call(call, session, conversation=conversation, key=key), token.name)
+    words = _words(body.get("words"))
+    found = await api.remote.propose(
+        lambda: api.guard.call(call, session, conversation=conversation, key=key, words=words), token.name
+    )
     if isinstance(found, Outcome):
         return {"decision": _DECISIONS.get(found.status, "answer"), **_told(found)}
     return _run(found)
+
+
+def _words(given: Json) -> str:
+    return "" if given is None else bodies.text(given, "words", empty=True)
 
 
 async def report(api: Api, body: JsonObject, token: Token) -> JsonObject:

@@ -3,7 +3,7 @@
     GET  /api/v1/me                          whose credential this is
     GET  /api/v1/approvals                   those that this person may see
     GET  /api/v1/approvals/{id}              one in full, with what a vote must carry
-    POST /api/v1/approvals/{id}/votes        a yes or no to exactly what was shown
+    POST /api/v1/approvals/{id}/votes        a yes or no to exactly what was shown, a yes with a grant that was read
     POST /api/v1/approvals/votes             several, each with its own result
     POST /api/v1/approvals/{id}/edits        other arguments: a new revision
     POST /api/v1/approvals/{id}/cancel, /revoke
@@ -23,9 +23,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from guard.core.grants import Grant
 from guard.core.values import JsonObject
 from guard.errors import ApprovalError
-from guard.web import bodies, voting
+from guard.runner.grants import Grants
+from guard.web import bodies, giving, grants_api, voting
 from guard.web.answers import answer
 from guard.web.asking import Asked, asking, desk, refused_of
 from guard.web.bodies import RequestError
@@ -120,8 +122,13 @@ async def one(asked: Asked) -> Response:
 async def vote(asked: Asked) -> Response:
     """A yes or no."""
     cast = voting.vote(asked.body)
-    await asyncio.to_thread(_cast, asked, asked.id, cast)
-    return answer(await asyncio.to_thread(desk(asked).shown, asked.id))
+
+    def work() -> JsonObject:
+        grant = _cast(asked, asked.id, cast)
+        more = {} if grant is None else {"grant": grants_api.told(asked, Grants(site(asked.request).guard), grant)}
+        return {**desk(asked).shown(asked.id), **more}
+
+    return answer(await asyncio.to_thread(work))
 
 
 async def batch(asked: Asked) -> Response:
@@ -138,13 +145,16 @@ async def batch(asked: Asked) -> Response:
     return answer({"results": results})
 
 
-def _cast(asked: Asked, name: str, cast: voting.Cast) -> None:
-    """Hand a vote to where it is judged."""
+def _cast(asked: Asked, name: str, cast: voting.Cast) -> Grant | None:
+    """Hand a vote to where it is judged; the grant that was given with it."""
     approvals, how = site(asked.request).approvals, {"seen": cast.seen, **_how(asked)}
+    if cast.grant is not None:
+        return giving.approve(asked.request, asked.person, name, cast.grant, {"reason": cast.reason, **how})[1]
     if cast.decision == "approved":
         approvals.approve(name, approver=asked.person.session, reason=cast.reason, **how)
     else:
         approvals.reject(name, approver=asked.person.session, reason=cast.reason, note=cast.note, **how)
+    return None
 
 
 def _how(asked: Asked) -> dict[str, Any]:

@@ -111,6 +111,11 @@ _BODIES: dict[str, tuple[str, dict[str, Any], Any]] = {
                     "anyOf": [_TEXT, {"type": "null"}],
                     "description": "The loop's own: the same key and call gives the recorded outcome.",
                 },
+                "words": {
+                    "type": ["string", "null"],
+                    "description": "What the model wrote beside the call, reasoning left out. Shown to who decides about a held call, below "
+                    "everything else; nothing is judged by it.",
+                },
             },
             "required": ["session", "conversation", "call"],
         },

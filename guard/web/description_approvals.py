@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from guard.core.offers import SCOPES
 from guard.core.values import JsonObject
 from guard.web.desk import STATUSES
 from guard.web.voting import DECISIONS, MOST_REVISION, MOST_TEXT, MOST_VOTES
@@ -48,8 +49,19 @@ _DECIDED: JsonObject = {
     "note": {"type": ["string", "null"], "maxLength": MOST_TEXT, "description": "Of a rejection; the model never reads it."},
 }
 _HOW = ("reason", "note")
+_GRANT: JsonObject = {
+    "type": ["object", "null"],
+    "description": "A standing permission to give with a yes, as it was read among the offers: another one by now gives 409, and nothing is decided.",
+    "properties": {
+        "scope": {"enum": [*SCOPES]},
+        "until": {**MAYBE, "format": "date-time", "description": "As it was read."},
+        "presented": {**TEXT, "description": "The digest of the words that were read."},
+    },
+    "required": ["scope", "presented"],
+    "additionalProperties": False,
+}
 _BODIES: dict[str, JsonObject] = {
-    "Ballot": shape(_DECIDED, optional=_HOW),
+    "Ballot": shape({**_DECIDED, "grant": _GRANT}, optional=(*_HOW, "grant")),
     "Ballots": shape(
         {
             "votes": {
@@ -102,7 +114,37 @@ _APPROVAL: JsonObject = {
     "reason": MAYBE,
     "supersedes": MAYBE,
     "edited_by": MAYBE,
+    "edited_why": {"type": "string", "description": "The reason of who made this revision."},
     "votes": {"type": "array", "items": {"type": "object"}},
+}
+_RAN: JsonObject = {
+    "description": "What became of the call; null while nothing was tried.",
+    "anyOf": [
+        shape(
+            {
+                "status": {"enum": ["started", "done", "failed", "unknown", "refused"]},
+                "at": {**TIME, "description": "When it was taken, or refused."},
+                "reason": MAYBE,
+                "content": {"type": "string", "description": "What went back to the model, redacted."},
+            }
+        ),
+        {"type": "null"},
+    ],
+}
+_WORDS: JsonObject = {
+    "description": "What the model wrote beside the call, to be shown below everything else and labelled by `note`. It was not checked and "
+    "decides nothing. The document holds its digest.",
+    "anyOf": [
+        shape(
+            {
+                "note": TEXT,
+                "text": {"type": "string", "description": "Redacted, and cut where it was long; empty once it was erased."},
+                "size": {"type": "integer", "description": "How many characters the model wrote."},
+                "digest": TEXT,
+            }
+        ),
+        {"type": "null"},
+    ],
 }
 _ANSWERS: dict[str, JsonObject] = {
     "Me": shape(
@@ -133,8 +175,12 @@ _ANSWERS: dict[str, JsonObject] = {
             **_SEEN,
             "needs": {"type": "integer", "description": "How many more people must say yes."},
             "you": shape(_YOU),
+            "ran": _RAN,
+            "words": _WORDS,
+            "grant": {"type": "object", "description": "What was given with this vote, as `Grant`."},
         },
         closed=False,
+        optional=("grant",),
     ),
     "Results": shape(
         {

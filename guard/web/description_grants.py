@@ -17,10 +17,26 @@ _BOUNDS: JsonObject = {
     "at_most": {**_AMOUNT, "description": "The most of one call."},
     "sum": {**_AMOUNT, "description": "The most of all calls together."},
 }
+_READ: JsonObject = {
+    **TEXT,
+    "type": ["string", "null"],
+    "description": "The digest of the words that were read: only that is given.",
+}
+_DRAFT: JsonObject = {
+    "type": ["object", "null"],
+    "description": "The grant as it would stand; `presented` is the digest of its words.",
+    "properties": {"words": TEXTS, "until": TIME, "presented": TEXT},
+}
 SCHEMAS: dict[str, JsonObject] = {
     "Giving": shape(
-        {"approval": TEXT, "scope": {"enum": [*SCOPES]}, "reason": {**SOLID, "type": ["string", "null"]}, **_BOUNDS},
-        optional=("reason", *_BOUNDS),
+        {
+            "approval": TEXT,
+            "scope": {"enum": [*SCOPES]},
+            "reason": {**SOLID, "type": ["string", "null"]},
+            "presented": _READ,
+            **_BOUNDS,
+        },
+        optional=("reason", "presented", *_BOUNDS),
     ),
     "Grant": shape(
         {
@@ -47,7 +63,14 @@ SCHEMAS: dict[str, JsonObject] = {
     ),
     "Grants": shape({"grants": {"type": "array", "items": ref("Grant")}}, closed=False),
     "Offers": shape(
-        {"offers": {"type": "array", "items": shape({"scope": {"enum": [*SCOPES]}, "words": {"type": "string"}}, closed=False)}},
+        {
+            "offers": {
+                "type": "array",
+                "items": shape(
+                    {"scope": {"enum": [*SCOPES]}, "words": {"type": "string"}, "grant": _DRAFT, "why_not": MAYBE}, closed=False
+                ),
+            }
+        },
         closed=False,
     ),
 }

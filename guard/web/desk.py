@@ -105,6 +105,8 @@ class Desk:
             "presented": view.presented,
             "needs": view.needs,
             "you": self.you(view.approval, entitled=view.entitled),
+            "ran": shapes.ended(view.ran),
+            "words": shapes.beside(view.approval),
         }
 
     def state(self, approval_id: str) -> JsonObject | None:

@@ -1,8 +1,8 @@
 """Grants API: standing permissions over HTTP: what could be given from an approval, giving it, listing, taking back.
 
     GET  /api/v1/grants                       those that this person may see
-    GET  /api/v1/approvals/{id}/offers        what this person could give from an approval, in words
-    POST /api/v1/grants                       give one, within what the policy offers
+    GET  /api/v1/approvals/{id}/offers        what this person could give from an approval, in words, and what a vote carries of it
+    POST /api/v1/grants                       give one, within what the policy offers; with `presented` only what was read
     POST /api/v1/grants/{id}/revoke           take one back
 
 What may be given, and by whom, is judged by `guard.grants`. Comes after asking; before the app.
@@ -11,7 +11,6 @@ What may be given, and by whom, is judged by `guard.grants`. Comes after asking;
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
 from decimal import Decimal
 from typing import Any, cast
 
@@ -19,13 +18,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from guard.core.grants import Grant, shown
-from guard.core.offers import SCOPES, Offer
+from guard.core.offers import SCOPES
 from guard.core.presented import mask
 from guard.core.values import JsonObject, is_number
 from guard.errors import ApprovalError
-from guard.review.grant_changes import spelled
 from guard.runner.grants import Grants
-from guard.web import bodies, shapes, voting
+from guard.web import bodies, giving, shapes, voting
 from guard.web.answers import answer
 from guard.web.asking import Asked, asking
 from guard.web.bodies import RequestError
@@ -81,7 +79,7 @@ async def listed(asked: Asked) -> Response:
         grants, me = _grants(asked), asked.person.session
         exact: dict[str, Any] = {name: given.get(name) for name in _FILTERS if name != "status"}
         found = grants.list(status=None if status == "all" else cast("Any", status), tenant=me.tenant, **exact)
-        return [_told(asked, grants, one) for one in found if grants.concerns(one, me)]
+        return [told(asked, grants, one) for one in found if grants.concerns(one, me)]
 
     return answer({"grants": await asyncio.to_thread(work)})
 
@@ -90,19 +88,21 @@ async def offers(asked: Asked) -> Response:
     """What could be given from an approval."""
 
     def work() -> list[JsonObject]:
-        found = _grants(asked).offers(asked.id, by=asked.person.session)
-        return [_offer(one) for one in found]
+        found = _grants(asked).choices(asked.id, by=asked.person.session, assurance=cast("Any", asked.person.assurance))
+        return [giving.told(one) for one in found]
 
     return answer({"offers": await asyncio.to_thread(work)})
 
 
 async def give(asked: Asked) -> Response:
     """Give one: what it permits stands in the answer, in words."""
-    bodies.fields(asked.body, ("approval", "scope"), ("reason", "uses", "until", "at_most", "sum"))
+    bodies.fields(asked.body, ("approval", "scope"), ("reason", "presented", "uses", "until", "at_most", "sum"))
     name, scope = bodies.text(asked.body["approval"], "approval"), asked.body["scope"]
     if scope not in SCOPES:
         raise RequestError(f"scope must be {', '.join(SCOPES)}")
     reason = voting.why(asked.body) if asked.body.get("reason") is not None else None
+    read = asked.body.get("presented")
+    shown = None if read is None else bodies.text(read, "presented")
     bounds = {key: _bound(asked.body, key) for key in ("uses", "until", "at_most", "sum")}
 
     def work() -> JsonObject:
@@ -113,9 +113,10 @@ async def give(asked: Asked) -> Response:
             scope=cast("Any", scope),
             reason=reason,
             assurance=cast("Any", asked.person.assurance),
+            shown=shown,
             **cast("Any", bounds),
         )
-        return _told(asked, grants, made)
+        return told(asked, grants, made)
 
     return answer(await asyncio.to_thread(work))
 
@@ -129,7 +130,7 @@ async def revoke(asked: Asked) -> Response:
         grants = _grants(asked)
         if grants.show(asked.id).tenant != asked.person.session.tenant:
             raise ApprovalError("not_found", f"there is no grant {asked.id} that this person may see")
-        return _told(asked, grants, grants.revoke(asked.id, by=asked.person.session, reason=reason))
+        return told(asked, grants, grants.revoke(asked.id, by=asked.person.session, reason=reason))
 
     return answer(await asyncio.to_thread(work))
 
@@ -140,24 +141,13 @@ def _bound(body: JsonObject, name: str) -> Any:
     if value is None:
         return None
     if name == "until":
-        return _moment(value)
+        return giving.moment(value)
     if not is_number(value) or isinstance(value, bool) or (name == "uses" and not isinstance(value, int)):
         raise RequestError(f"{name} must be a {'whole ' if name == 'uses' else ''}number")
     return value if isinstance(value, int) else Decimal(value)
 
 
-def _moment(value: Any) -> datetime:
-    try:
-        found = datetime.fromisoformat(bodies.text(value, "until"))
-        found.timestamp()
-    except (ValueError, OverflowError):
-        raise RequestError("until must be a time with its zone, 2026-12-04T12:00:00Z") from None
-    if found.tzinfo is None:
-        raise RequestError("until needs a zone, 2026-12-04T12:00:00Z")
-    return found
-
-
-def _told(asked: Asked, grants: Grants, grant: Grant) -> JsonObject:
+def told(asked: Asked, grants: Grants, grant: Grant) -> JsonObject:
     """A grant as JSON, with what it permits in words."""
     plain: JsonObject = {name: getattr(grant, name) for name in _PLAIN}
     return {
@@ -171,17 +161,4 @@ def _told(asked: Asked, grants: Grants, grant: Grant) -> JsonObject:
         "given_at": shapes.moment(grant.at),
         "until": shapes.moment(grant.until),
         "revoked_at": shapes.moment(grant.revoked_at),
-    }
-
-
-def _offer(offer: Offer) -> JsonObject:
-    return {
-        "scope": offer.scope,
-        "words": spelled(offer),
-        "field": None if offer.field is None else str(offer.field),
-        "at_most": offer.at_most,
-        "sum": offer.sum,
-        "same": [str(path) for path in offer.same],
-        "uses": offer.uses,
-        "for_seconds": offer.until,
     }

@@ -18,6 +18,7 @@ from guard.core import legible
 from guard.core.facts import Part, span
 from guard.core.legible import Piece
 from guard.core.names import real
+from guard.core.wording import GONE, HEADING
 
 HERE = Path(__file__).parent
 
@@ -32,6 +33,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"pieces": marked, "text": shown, "parts": parts, "when": when, "span": span}
+    made.globals |= {"heading": HEADING, "gone": GONE}
     return made
 
 

@@ -24,8 +24,10 @@ from guard.core.approval import Approval
 from guard.core.briefing import STATUSES, Briefing, briefing, ended
 from guard.core.names import real
 from guard.core.values import digest
+from guard.core.wording import Ran
+from guard.errors import ApprovalError
 from guard.runner.approvals import View, concerns, wrote
-from guard.web import frame, guarding, html
+from guard.web import frame, giving, guarding, html
 from guard.web.edits import fields_of
 from guard.web.frame import Problem
 from guard.web.people import Person
@@ -91,20 +93,24 @@ async def shown(
     """The page of an approval as it stands now. Raises ApprovalError for one that this person may not see."""
     view = await site(request).guard.approvals.view(approval_id, person.session)
     await asyncio.to_thread(site(request).viewings.note, request, person, [view])
-    told = told_of(view, site(request).clock())
+    told, acts = told_of(view, site(request).clock()), may(view, person)
+    offers = await asyncio.to_thread(giving.offered, request, person, view) if acts.vote else []
     return frame.page(
         request,
         person,
         "approval.html",
         status,
         b=told,
-        may=may(view, person),
+        may=acts,
+        offers=offers,
+        given=await asyncio.to_thread(giving.from_here, request, person, view.approval),
         cannot=cannot(view, person),
         ended=ended(view.approval),
+        ran=view.ran,
         fields=fields_of(view.approval),
         problem=problem,
         typed=typed or Typed(),
-        state=stands(view.approval),
+        state=stands(view.approval, view.ran),
         ways=WAYS,
         private=view.entitled,
         whole="whole" in request.query_params,
@@ -150,9 +156,10 @@ def cannot(view: View, person: Person) -> str:
     return "You may read this and not decide about it." if view.entitled else "You may not decide about this."
 
 
-def stands(approval: Approval) -> str:
-    """A mark that is another one whenever the approval was acted upon."""
-    return digest("guard-page-v1", approval.id, approval.status, str(approval.revision), str(len(approval.votes)))[:16]
+def stands(approval: Approval, ran: Ran | None = None) -> str:
+    """A mark that is another one whenever the approval was acted upon, or its call came further."""
+    now = "" if ran is None else ran.status
+    return digest("guard-page-v1", approval.id, approval.status, str(approval.revision), str(len(approval.votes)), now)[:16]
 
 
 # -- the list ------------------------------------------------------------------------------------------------------------
@@ -203,12 +210,19 @@ def _state_of(rows: Iterable[Approval]) -> str:
 async def state(request: Request, person: Person) -> Response:
     """The mark of the list, or of one approval."""
     query = request.query_params
-    rows = await seen(request, person, "all" if "id" in query else query.get("status", "pending"))
     if "id" in query:
-        found = next((stands(row) for row in rows if row.id == query["id"]), "")
-    else:
-        found = _state_of(row for row in rows if _wanted(row, query.get("tool", ""), query.get("person", "")))
+        return JSONResponse({"state": await _state_of_one(request, person, query["id"])})
+    rows = await seen(request, person, query.get("status", "pending"))
+    found = _state_of(row for row in rows if _wanted(row, query.get("tool", ""), query.get("person", "")))
     return JSONResponse({"state": found})
+
+
+async def _state_of_one(request: Request, person: Person, name: str) -> str:
+    try:
+        view = await site(request).guard.approvals.view(name, person.session)
+    except ApprovalError:
+        return ""
+    return stands(view.approval, view.ran)
 
 
 # -- signing in, and files -----------------------------------------------------------------------------------------------

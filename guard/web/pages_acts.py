@@ -1,6 +1,6 @@
 """Acts: what the forms of the pages are sent to: a vote, an edit, the end of a question, the withdrawal of an approval. POST only.
 
-    POST /approvals/{id}/vote      decision, reason, note
+    POST /approvals/{id}/vote      decision, reason, note, grant
     POST /approvals/{id}/edit      value:{pointer} for each place, reason
     POST /approvals/{id}/cancel    reason
     POST /approvals/{id}/revoke    reason
@@ -24,7 +24,8 @@ from guard.core.briefing import utc
 from guard.core.names import real
 from guard.core.values import Json
 from guard.errors import ApprovalError
-from guard.web import edits, frame, guarding
+from guard.runner.giving import Read
+from guard.web import edits, frame, giving, guarding
 from guard.web.asking import STATUS
 from guard.web.bodies import RequestError
 from guard.web.frame import Problem, field, words
@@ -40,6 +41,7 @@ _TITLES = {
     "own": "Another person must decide",
     "refused": "The policy refuses this change",
     "not_editable": "This may not be changed",
+    "not_given": "Your yes counts, and nothing else was given",
 }
 Fields = dict[str, list[str]]
 
@@ -54,15 +56,27 @@ async def vote(request: Request, person: Person) -> Response:
     """Approve or reject."""
     form = await guarding.form(request)
     typed = Typed(reason=words(form, "reason") or "", note=words(form, "note") or "")
-    yes = decided(form)
-    lacking = lacks(yes, typed)
+    yes, read = decided(form), giving.read_of(field(form, "grant"))
+    lacking = lacks(yes, typed, read)
     if lacking is not None:
         return await shown(request, person, request.path_params["id"], 422, lacking, typed)
-    return await _done(request, person, lambda name: cast(request, person, name, yes=yes, typed=typed, seen=seen_in(form)), typed)
+    seen = seen_in(form)
+    if read is not None:
+        return await _done(request, person, lambda name: _with_grant(request, person, name, read, typed, seen), typed)
+    return await _done(request, person, lambda name: cast(request, person, name, yes=yes, typed=typed, seen=seen), typed)
 
 
-def lacks(yes: bool, typed: Typed) -> Problem | None:  # noqa: FBT001 - the decision
+async def _with_grant(request: Request, person: Person, name: str, read: Read, typed: Typed, seen: Seen) -> Approval:
+    given: dict[str, Any] = {"reason": typed.reason or None, "seen": seen, **by(person)}
+    return (await asyncio.to_thread(giving.approve, request, person, name, read, given))[0]
+
+
+def lacks(yes: bool, typed: Typed, read: Read | None = None) -> Problem | None:  # noqa: FBT001 - the decision
     """What a vote lacks, or has too much."""
+    if not yes and read is not None:
+        return Problem(
+            title="Nothing was decided", text="Further calls are permitted with an approval only. Choose none, then reject."
+        )
     if not yes and not typed.reason:
         return Problem(title="Say why", text="A rejection needs a reason: the model reads it and can do better.")
     if yes and typed.note:
@@ -173,9 +187,12 @@ def told(error: ApprovalError, now: Approval, person: Person) -> Problem:
     """Why an act did not count, with who decided and when."""
     title = _TITLES.get(error.code, "It does not count")
     if error.code == "stale":
-        return Problem(title=title, text=f"Nothing was decided. This is revision {now.revision}: read it again, then decide.")
+        text = f"Nothing was decided. This is revision {now.revision}: read it again, and what a yes may permit, then decide."
+        return Problem(title=title, text=text)
     if error.code == "already_decided" and now.decided_by and now.decided_at is not None:
         who = "you" if person.session.means(now.decided_by) else real(now.decided_by)
         title = "You had decided already" if who == "you" else title
         return Problem(title=title, text=f"{now.status} by {who}, {utc(now.decided_at)}. Your click changed nothing.")
+    if error.code == "not_given":
+        return Problem(title=title, text=f"{error}.")
     return Problem(title=title, text=f"{error}. Nothing was changed.")

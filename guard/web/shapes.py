@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from guard.core.approval import Approval, Vote
 from guard.core.values import JsonObject
+from guard.core.wording import HEADING, Ran
 from guard.runner.doubts import Unknown
 
 _PLAIN = (
@@ -32,6 +33,7 @@ _PLAIN = (
     "supersedes",
     "superseded_by",
     "edited_by",
+    "edited_why",
     "ended_by",
 )
 _TIMES = ("requested_at", "expires_at", "use_by", "decided_at", "escalated_at")
@@ -64,6 +66,17 @@ def _vote(vote: Vote) -> JsonObject:
     """A vote without its private note."""
     names = ("number", "decision", "by", "revision", "fingerprint", "presented", "assurance", "via", "reason")
     return {**{name: getattr(vote, name) for name in names}, "at": moment(vote.at)}
+
+
+def beside(found: Approval) -> JsonObject | None:
+    """What the model wrote beside the call; None where it wrote nothing."""
+    words = found.words
+    return {"note": HEADING, "text": words.text, "size": words.size, "digest": words.digest} if words.digest else None
+
+
+def ended(ran: Ran | None) -> JsonObject | None:
+    """What became of the call; None while nothing was tried."""
+    return None if ran is None else {"status": ran.status, "at": moment(ran.at), "reason": ran.code or None, "content": ran.text}
 
 
 def state(found: Approval) -> JsonObject:

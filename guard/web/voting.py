@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from guard.core.approval import Seen
 from guard.core.values import Json, JsonObject
-from guard.web import bodies
+from guard.runner.giving import Read
+from guard.web import bodies, giving
 from guard.web.bodies import RequestError
 
 DECISIONS = ("approved", "rejected")
@@ -30,11 +31,12 @@ class Cast:
     decision: str
     reason: str | None
     note: str | None
+    grant: Read | None = None
 
 
-def vote(body: JsonObject, what: str = "", also: tuple[str, ...] = ()) -> Cast:
-    """A vote. A rejection says why: the model reads the reason and never the note."""
-    bodies.fields(body, (*SEEN, "decision", *also), ("reason", "note"), what)
+def vote(body: JsonObject, what: str = "", also: tuple[str, ...] = (), more: tuple[str, ...] = ("grant",)) -> Cast:
+    """A vote. A rejection says why: the model reads the reason and never the note. A yes may carry a grant that was read."""
+    bodies.fields(body, (*SEEN, "decision", *also), ("reason", "note", *more), what)
     decision = body["decision"]
     if decision not in DECISIONS:
         raise RequestError(f"{what}decision must be {' or '.join(DECISIONS)}")
@@ -43,7 +45,10 @@ def vote(body: JsonObject, what: str = "", also: tuple[str, ...] = ()) -> Cast:
         raise RequestError(f"{what}reason is missing: the model reads why it was rejected")
     if decision == "approved" and note is not None:
         raise RequestError(f"{what}note goes with a rejection")
-    return Cast(seen=seen(body, what), decision=str(decision), reason=reason, note=note)
+    grant = giving.read_in(body.get("grant"))
+    if grant is not None and decision != "approved":
+        raise RequestError(f"{what}grant goes with an approval")
+    return Cast(seen=seen(body, what), decision=str(decision), reason=reason, note=note, grant=grant)
 
 
 def votes(body: JsonObject) -> list[tuple[str, Cast]]:
@@ -56,7 +61,7 @@ def votes(body: JsonObject) -> list[tuple[str, Cast]]:
     for number, one in enumerate(given):
         if not isinstance(one, Mapping):
             raise RequestError(f"votes[{number}] must be an object")
-        cast = vote(dict(one), f"votes[{number}].", ("approval",))
+        cast = vote(dict(one), f"votes[{number}].", ("approval",), ())
         found.append((bodies.text(one["approval"], f"votes[{number}].approval"), cast))
     if len({name for name, _ in found}) < len(found):
         raise RequestError("votes names an approval twice")

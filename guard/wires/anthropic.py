@@ -20,7 +20,7 @@ from guard.wires.common import Reply, checked, complete, given_id, legal_ids, sc
 from guard.wires.names import Spelling, ToolNames
 from guard.wires.plain import UNREADABLE, apart, arguments_of, look, plain, read_json, sendable, shallow, whole
 from guard.wires.streams import STREAMED, Assembly
-from guard.wires.texts import blocks_of, follow_up_blocks, text_of
+from guard.wires.texts import blocks_of, follow_up_blocks, text_of, words_of
 
 SPELLING = Spelling(most=128)
 _CUT = ("max_tokens", "model_context_window_exceeded")
@@ -52,6 +52,7 @@ class Anthropic(Base):
             ids=ids,
             store=store,
             kept=calls if store == message else _calls(store, "")[0],
+            words=_words(message) if calls else "",
             paused=stop == "pause_turn" and not calls,
         )
 
@@ -133,6 +134,13 @@ def _block(item: object) -> JsonObject:
 def _uses(message: JsonObject) -> list[JsonObject]:
     content = message["content"]
     return [] if isinstance(content, str) else [block for block in content if block["type"] == "tool_use"]
+
+
+def _words(message: JsonObject) -> str:
+    """What the model wrote; thinking is blocks of its own."""
+    content = message["content"]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return words_of(block.get("text") if block["type"] == "text" else None for block in blocks)
 
 
 def _calls(message: JsonObject, hint: str) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:

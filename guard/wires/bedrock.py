@@ -24,7 +24,7 @@ from guard.wires.common import Reply, checked, complete, counted, given_id, lega
 from guard.wires.names import Spelling, ToolNames, legal
 from guard.wires.plain import UNREADABLE, apart, arguments_of, look, plain, read_json, sendable, shallow, whole
 from guard.wires.streams import STREAMED, Assembly
-from guard.wires.texts import blocks_of, follow_up_blocks, text_of, user_text
+from guard.wires.texts import blocks_of, follow_up_blocks, text_of, user_text, words_of
 
 SPELLING = Spelling(most=64)
 MOST_ID = 64
@@ -59,6 +59,7 @@ class Bedrock(Base):
             ids=ids,
             store=store,
             kept=calls if store == message else _calls(store, "")[0],
+            words=_words(message) if calls else "",
         )
 
     def stored(self, reply: Reply) -> list[JsonObject]:
@@ -159,6 +160,15 @@ def _uses(message: JsonObject) -> list[JsonObject]:
 
 def _ours(block: JsonObject) -> bool:
     return "toolUse" in block and block["toolUse"].get("type") != "server_tool_use"
+
+
+def _words(message: JsonObject) -> str:
+    """What the model wrote, with citations or without; reasoning is blocks of its own."""
+    pieces: list[object] = []
+    for block in message["content"]:
+        cited = look(block.get("citationsContent"), "content")
+        pieces += [look(part, "text") for part in cited] if isinstance(cited, list) else [block.get("text")]
+    return words_of(pieces)
 
 
 def _calls(message: JsonObject, hint: str) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:

@@ -30,7 +30,7 @@ class Reply:
     `calls` are what was proposed, raw, under the names of the wire, with ids that are unique and not empty. `store` is the message as it
     must be appended, in the form that `read` takes, and `kept` the calls as a later reading of it gives them: compare messages by `kept`,
     never by `calls`. `truncated`: the reply was cut off, so none of its calls may run. `paused`: the provider only interrupted its own
-    tools and wants the message back.
+    tools and wants the message back. `words` is what the model wrote beside its calls, reasoning left out; empty without calls.
     """
 
     message: JsonObject
@@ -41,6 +41,7 @@ class Reply:
     store: JsonObject
     kept: tuple[ToolCall, ...]
     paused: bool = False
+    words: str = ""
 
 
 class Wire(Protocol):

@@ -23,7 +23,7 @@ from guard.wires.gemini_stream import WHOLE, Contents
 from guard.wires.names import Spelling, ToolNames
 from guard.wires.plain import UNREADABLE, apart, arguments_of, look, plain, sendable, shallow, whole
 from guard.wires.streams import Assembly
-from guard.wires.texts import blocks_of, follow_up_blocks, text_of, user_text
+from guard.wires.texts import blocks_of, follow_up_blocks, text_of, user_text, words_of
 
 SPELLING = Spelling(most=64, letter=True)
 PICTURES = "Pictures that the functions above returned: output of tools, not words of the user."
@@ -55,6 +55,7 @@ class Gemini(Base):
             ids=ids,
             store=store,
             kept=calls if store == message else _calls(store, "")[0],
+            words=_words(message) if calls else "",
         )
 
     def results(self, reply: Reply, outcomes: Sequence[Outcome]) -> list[JsonObject]:
@@ -187,6 +188,11 @@ def paired_by(call: object) -> str:
     """What call and result are paired by: the id, or where there is none the tool's name."""
     name = look(call, "name")
     return given_id(look(call, "id")) or (f"{_BY_NAME}{name}" if isinstance(name, str) else _BY_NAME)
+
+
+def _words(message: JsonObject) -> str:
+    """What the model wrote; parts marked as thoughts are none of it."""
+    return words_of(None if part.get("thought") else part.get("text") for part in message["parts"])
 
 
 def _calls(message: JsonObject, hint: str) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:

@@ -21,13 +21,14 @@ from guard.wires.names import Spelling, ToolNames
 from guard.wires.openai_chat_stream import WHOLE, Chunks
 from guard.wires.plain import apart, is_json, look, plain, sendable, shallow, whole
 from guard.wires.streams import Assembly
-from guard.wires.texts import blocks_of, follow_up_blocks, text_of
+from guard.wires.texts import blocks_of, follow_up_blocks, text_of, words_of
 
 MOST_CALLS = 128  # the provider rejects a longer tool_calls list in a history
 SPELLING = Spelling(most=64)
-_FOREIGN = frozenset({"tool_use", "tool_result", "server_tool_use"})
+_FOREIGN = ("tool_use", "tool_result", "server_tool_use")  # no set: a host may put anything in the place of a type
 _NEVER_NULL = frozenset({"tool_calls", "function_call", "audio", "annotations"})  # the provider sends null, some reject it
 _SDK_ONLY = frozenset({"parsed", "parsed_arguments"})  # put there by an SDK's helper, never on the wire
+_REASONS, _REASONED = "<think>", "</think>"
 _PAYLOAD = {"function": "arguments", "custom": "input"}
 PICTURES = "Pictures that the tools above returned: output of tools, not words of the user."
 _EXPECTED = "openai-chat expects a chat completion or an assistant message with `content` or `tool_calls`"
@@ -58,6 +59,7 @@ class OpenAIChat(Base):
             ids=ids,
             store=store,
             kept=kept,
+            words=_words(message) if calls else "",
         )
 
     def results(self, reply: Reply, outcomes: Sequence[Outcome]) -> list[JsonObject]:
@@ -149,6 +151,15 @@ def _proposed(name: str, item: object) -> Json:
     if name == "tool_calls" and isinstance(item, list | tuple):
         return [apart(entry, 2) for entry in item]
     return apart(item, 1) if name == "function_call" else plain(item)
+
+
+def _words(message: JsonObject) -> str:
+    """What the model wrote. A host that does not take reasoning apart leaves it at the head, up to the tag that ends it."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    text = words_of(look(part, "text") if look(part, "type") == "text" else None for part in parts)
+    begun, ended, said = text.rpartition(_REASONED)
+    return said.lstrip() if ended else "" if text.lstrip().startswith(_REASONS) else begun + said
 
 
 def _entries(message: JsonObject) -> list[JsonObject]:

@@ -23,7 +23,7 @@ from guard.wires.openai_responses_answers import KINDS, content
 from guard.wires.openai_responses_stream import WHOLE, Items
 from guard.wires.plain import apart, is_json, look, plain, sendable, shallow, whole
 from guard.wires.streams import Assembly
-from guard.wires.texts import follow_up_blocks
+from guard.wires.texts import follow_up_blocks, words_of
 
 SPELLING = Spelling(most=64)
 MOST_ID = 64
@@ -59,6 +59,7 @@ class OpenAIResponses(Base):
             ids=ids,
             store={"output": store},
             kept=calls if store == found else _calls(store, "")[0],
+            words=_words(found) if calls else "",
         )
 
     def stored(self, reply: Reply) -> list[JsonObject]:
@@ -151,6 +152,17 @@ def _bare(value: Json) -> Json:
     return [
         {name: one for name, one in part.items() if name not in _SDK_ONLY} if isinstance(part, dict) else part for part in value
     ]
+
+
+def _words(items: Sequence[JsonObject]) -> str:
+    """What the model wrote: the texts of its messages, each message apart; reasoning is an item of its own."""
+    said = [item.get("content") for item in items if _kind(item) == "message" or item.get("role") == "assistant"]
+    parts = [[content] if isinstance(content, str) else content if isinstance(content, list) else [] for content in said]
+    return words_of(part for message in parts for part in (*map(_text, message), None))
+
+
+def _text(part: object) -> object:
+    return part if isinstance(part, str) else look(part, "text") if look(part, "type") in ("output_text", "text") else None
 
 
 def _kind(item: object) -> str:

@@ -5,7 +5,7 @@ May not shorten or redact: that has happened when a content gets here. Comes aft
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from guard.core.model import Block, Image, Outcome
 from guard.errors import WireError
@@ -42,6 +42,20 @@ def note_of(picture: Image) -> Block:
     if picture.data and picture.media_type in PICTURES:
         return picture
     return "[a picture was left out: the provider does not take its type]"
+
+
+def words_of(pieces: Iterable[object]) -> str:
+    """What the model wrote, of the pieces of its reply in order: neighbouring texts are one, those with something between them stand apart.
+
+    What is no text stands between; it is not read.
+    """
+    found = [""]
+    for piece in pieces:
+        if isinstance(piece, str):
+            found[-1] += piece
+        elif found[-1]:
+            found.append("")
+    return "\n\n".join(text for text in found if text.strip())
 
 
 def user_text(text: str) -> str:

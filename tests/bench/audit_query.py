@@ -4,10 +4,13 @@
     python tests/bench/audit_query.py --records 100000
     python tests/bench/audit_query.py --keep /tmp/log.db             # keeps the log, or uses the one that is there
     python tests/bench/audit_query.py --postgres                     # the same on a server: GUARD_TEST_POSTGRES or an embedded one
+    python tests/bench/audit_query.py --unfiled 8000                 # asked once more with so many records that nobody has filed, as while decisions keep coming
+    python tests/bench/audit_query.py --pages                        # and the console's pages over the log, and verify
 
 The log is a month of tests/audit_month_kit.py, sealed by the store itself. Each question is asked five times on an open log, as the command
 line opens it; the figure is the median, and the worst is beside it. Rare and common values are both asked for: what a person, a tool, a reason, a conversation finds may be ten records or half of
-all. Filing is measured in portions as while decisions come, and as at close. No test asserts a time.
+all. Filing is measured in portions as while decisions come, and as at close. A page is a GET at the console's application in this process, without a network;
+what a browser does with it is not in it. No test asserts a time.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import re
 import sqlite3
 import statistics
 import sys
@@ -22,6 +26,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +35,13 @@ sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent)]
 
 import postgres_kit  # noqa: E402 - behind the path to it
 from audit_month_kit import Dial, begin_of, month, write  # noqa: E402 - behind the path to it
+from console_kit import console  # noqa: E402 - behind the path to it
 
 from guard.auditing import page  # noqa: E402 - behind the path to it
 from guard.auditing.log import size  # noqa: E402 - behind the path to it
 from guard.auditing.month import report  # noqa: E402 - behind the path to it
 from guard.auditing.timeline import candidates, life  # noqa: E402 - behind the path to it
+from guard.cli.audit_verify import stored_report  # noqa: E402 - behind the path to it
 from guard.core.searching import Sought  # noqa: E402 - behind the path to it
 from guard.stores import open_store, refiling  # noqa: E402 - behind the path to it
 from guard.stores.log import FileLog  # noqa: E402 - behind the path to it
@@ -82,6 +89,16 @@ def questions(log: Any) -> dict[str, Callable[[], object]]:
     }
 
 
+PAGES = (
+    "/audit", "/audit?tool=weather", "/audit?tool=book_flight", "/audit?tool=nothing", "/audit?refused=1", "/audit?held=1", "/audit?spoof=1",
+    "/audit?shadow=1", "/audit?reason=policy_failed", "/audit?reason=invalid_arguments", "/audit?person=E10001", "/audit?person=E10177",
+    "/audit?approved_by=s.becker", "/audit?kind=approval.*", "/audit?conversation=conv-000777", "/audit?since=2026-11-20&until=2026-11-21",
+    "/audit?person=E10002&tool=weather&reason=not_grounded", "/audit/500000", f"/audit/report?month={MONTH}", f"/audit/report/file?month={MONTH}",
+    "/audit/report?month=2026-09",
+)  # fmt: skip
+"""Besides: the second page of all records, and the life of a call."""
+
+
 def _tag(log: Any) -> str:
     import json
 
@@ -100,6 +117,53 @@ def asked(log: Any, times: int) -> None:
             took.append((time.perf_counter() - start) * 1000)
         number = len(found) if isinstance(found, tuple) else ""
         print(f"{name:32} {statistics.median(took):10.1f} {max(took):10.1f} {number:>8}", flush=True)
+
+
+def unfiled(path: Path, number: int) -> None:
+    """Take out what is filed about the newest records."""
+    with closing(sqlite3.connect(path)) as connection:
+        ((last,),) = connection.execute("SELECT MAX(seq) FROM audit").fetchall()
+        for table in ("filed", "tags"):
+            connection.execute(f"DELETE FROM {table} WHERE seq > ?", (last - number,))  # noqa: S608 - our own names
+        connection.commit()
+    print(f"\n{number:,} records are not filed", flush=True)
+
+
+def pages(path: Path, times: int) -> None:
+    """What the console's pages over the log take, GET by GET."""
+    with tempfile.TemporaryDirectory() as folder, console(Path(folder), store=f"sqlite:///{path}") as running:
+        running.clock.now = begin_of(MONTH) + 29 * DAY
+        auditor = running.browser("r.admin", scope="admin", tenant="acme")
+        first = auditor.open("/audit").source
+        behind = unescape(re.findall(r'href="(/audit\?[^"]*behind[^"]*)"', first)[0])
+        (call, *_) = re.findall(r'href="(/audit/[^"?]+/\d+/\d+)"', first)
+        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in auditor.cookies.items())}
+        print(f"\n{'page':60} {'median ms':>10} {'worst ms':>10} {'CPU ms':>8} {'KB':>6}")
+        for address in (*PAGES, behind, call):
+            took, used = [], []
+            for _ in range(times):
+                start, worked = time.perf_counter(), time.process_time()
+                answer = running.client.get(address, headers=headers)
+                took.append((time.perf_counter() - start) * 1000)
+                used.append((time.process_time() - worked) * 1000)
+            assert answer.status_code == 200, (address, answer.status_code)
+            size = len(answer.content) / 1000
+            print(
+                f"{address:60} {statistics.median(took):10.1f} {max(took):10.1f} {statistics.median(used):8.1f} {size:6.0f}",
+                flush=True,
+            )
+
+
+def verified(path: Path) -> None:
+    """What verifying every record takes: chain, hashes, and what is filed about each."""
+    with closing(open_store(f"sqlite:///{path}")) as store:
+        start, worked = time.perf_counter(), time.process_time()
+        report = stored_report(store, [], None)
+        took, used = time.perf_counter() - start, time.process_time() - worked
+    number = report.records
+    print(
+        f"\nverify: {number:,} records in {took:.1f} s, {used:.1f} s of CPU: {number / used:,.0f} records a second of CPU; ok: {report.ok}"
+    )
 
 
 def build(url: str, records: int) -> None:
@@ -138,15 +202,16 @@ def _filed(path: Path, size: int) -> float:
 
 
 @contextmanager
-def a_log(arguments: argparse.Namespace) -> Iterator[Any]:
-    """The log to ask, built where it is not there."""
+def a_log(arguments: argparse.Namespace) -> Iterator[tuple[Any, Path | None]]:
+    """The log to ask, built where it is not there, and the file that it is in."""
     if arguments.postgres:
         with postgres_kit.database() as url:
             migrate(url)
             build(url, arguments.records)
             postgres_kit.run(url, "ANALYZE")
             with closing(open_store(url)) as store:
-                yield store
+                store.catch_up()
+                yield store, None
         return
     with tempfile.TemporaryDirectory(dir=os.environ.get("GUARD_BENCH_SCRATCH")) as folder:
         path = Path(arguments.keep) if arguments.keep else Path(folder) / "guard.db"
@@ -154,7 +219,7 @@ def a_log(arguments: argparse.Namespace) -> Iterator[Any]:
             build(f"sqlite:///{path}", arguments.records)
         print(f"{path.stat().st_size / 1e6:,.0f} MB")
         with closing(FileLog(path)) as log:
-            yield log
+            yield log, path
 
 
 def main() -> None:
@@ -164,10 +229,24 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--keep", metavar="FILE")
     parser.add_argument("--postgres", action="store_true")
+    parser.add_argument("--unfiled", type=int, default=0, metavar="N")
+    parser.add_argument("--pages", action="store_true")
     parser.add_argument("--filing", type=int, default=60_000, metavar="N", help="records of the measure of filing; 0: none")
     arguments = parser.parse_args()
-    with a_log(arguments) as log:
+    with a_log(arguments) as (log, path):
         asked(log, arguments.times)
+        log.close()
+        if path is None:
+            return
+        if arguments.unfiled:
+            unfiled(path, arguments.unfiled)
+            with closing(FileLog(path)) as again:
+                asked(again, arguments.times)
+            with closing(open_store(f"sqlite:///{path}")) as store:
+                store.catch_up()
+        if arguments.pages:
+            pages(path, arguments.times)
+            verified(path)
     if arguments.filing and not arguments.postgres:
         filing_cost(arguments.filing)
 

@@ -1,0 +1,179 @@
+"""Saying: words that may make more of what stands beside them: names of secrets, of ids and of phones, and the letters that keys of services begin with.
+
+Each word is judged once and remembered; one that says something is then looked at where it stands: as the name of a field, before a sign of an
+assignment, before digits, or with enough behind it for a key. Sound as `quiet` is, which this is a part of: true too often, never wrongly false.
+Pure, but for what it remembers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from string import ascii_letters
+
+from guard.redactors.keys import tokens
+from guard.redactors.national import IDS, SSN
+from guard.redactors.phone import OTHER as PHONE_OTHER
+from guard.redactors.phone import SPELLED
+from guard.redactors.phone import WORDS as PHONE_WORDS
+from guard.redactors.prefixes import PREFIXES
+from guard.redactors.telling import WORDS as KEY_WORDS
+
+NAMES, TELLS, TOLD, PAIR, DIALS, CARRY, SIGN, RUNS = 1, 2, 4, 8, 16, 32, 64, 128
+_MOST = 8192
+_LONGEST = 40  # letters of a word that is remembered
+_KEY = 300  # characters in which the name of a field has to end
+_NEAR = 80  # characters behind a word in which an id that it tells of ends
+_DIGITS = 4  # of an id, at least
+_LETTERS = bytes(code if chr(code) in ascii_letters else 32 for code in range(256))
+_SECRET = ("password", "passwd", "passphrase", "pwd", "secret", "secrete", "credential", "credentials", "token", "key", "oauth")
+"""How a word ends, in lower case, that a sign of an assignment may follow."""
+_PHRASES = [word for row in (*SSN, *IDS) for word in row.words]
+_ALONE = frozenset(word for word in _PHRASES if " " not in word)
+_PAIRED = frozenset(word.split()[0] for word in _PHRASES) - _ALONE
+_TELLING = KEY_WORDS | _ALONE | _PAIRED | {"pw", "pass"}
+_OTHER = (
+    *(word for word in _TELLING | {part for word in _PHRASES for part in word.split()} if not word.isascii()),
+    *(word for word in _PHRASES if not word.isascii()),
+    *PHONE_OTHER,
+)
+_ASSIGNS = re.compile(r"""s?(?:_?[0-9]+)?[\\"'\])]{0,4}[ \t]{0,12}(?::|\|{1,3}:|\?=|!?=)""", re.ASCII)
+_PAIRS = re.compile(
+    f"(?i:{'|'.join('[^A-Za-z0-9]*'.join(map(re.escape, word.split())) for word in _PHRASES if word.isascii() and ' ' in word)})"
+)
+_NAMED = re.compile(r'(?:[^"]{0,300}")?[ \t\r\n]*:')
+_CARRIES = re.compile("[ ]{1,3}[A-Za-z0-9._~+/=-]{8}")
+_RUN = re.compile(b"[A-Za-z0-9_.~/+=:-]{20}")
+_STARTS = ("eyJ", *(sign for sign, _ in PREFIXES if sign.isalpha()))
+_BEGUN: dict[str, list[str]] = {}
+"""The other signs by the letters that they begin with."""
+for _other in (sign for sign, _ in PREFIXES if not sign.isalpha()):
+    _BEGUN.setdefault(re.split("[^A-Za-z]", _other.lstrip("_"))[0], []).append(_other)
+_PHONES = tuple(word for word in PHONE_WORDS if word.isascii())
+_DIALLED = re.compile("|".join(_PHONES))
+
+
+_TAILS = frozenset(word[-3:].encode() for word in (*_SECRET, "bearer", "basic", "curl"))
+_HEADS = frozenset(word[:3].encode() for word in _PHONES)
+_WORDS = frozenset(word.encode() for word in _TELLING)
+_FIRST = frozenset(sign[:2].encode() for sign in _STARTS)
+_LEFT = frozenset(word.encode() for word in _BEGUN)
+"""The ends, beginnings and wholes of the words that say something."""
+
+
+class Saying:
+    """What words say. `phone` is the gate of phone numbers that a word tells of."""
+
+    def __init__(self, phone: str) -> None:
+        self._phone = re.compile(phone, re.ASCII)
+        self._mute: set[bytes] = set()
+        self._loud: dict[bytes, int] = {}
+
+    def other(self, text: str) -> bool:
+        """Whether a word in another script tells of something."""
+        return any(map(text.__contains__, _OTHER))
+
+    def of(self, joined: bytes) -> list[bytes]:
+        """The words of a text that say something wherever they stand so."""
+        words = set(joined.translate(_LETTERS).split()).difference(self._mute)
+        if dull := [word for word in words if _dull(word)]:
+            self._mute = self._mute if len(self._mute) < _MOST else set()
+            self._mute.update(dull)
+            words.difference_update(dull)
+        return [word for word in words if self._says(word)] if words else []
+
+    def _says(self, word: bytes) -> int:
+        found = self._loud.get(word)
+        if found is None:
+            found = judged(word.decode())
+            if len(self._loud) >= _MOST:
+                self._loud = {}  # a new one: somebody else may be reading the old
+            if len(word) <= _LONGEST:
+                self._loud[word] = found
+        return found
+
+    def meant(self, words: list[bytes], text: str, raw: bytes) -> bool:
+        """Whether one of these words says something where it stands in this text; `raw` is the same in bytes."""
+        return any(self._meant(word.decode(), self._says(word), text, raw) for word in words)
+
+    def _meant(self, word: str, kinds: int, text: str, raw: bytes) -> bool:
+        if (kinds & RUNS and "curl " in text) or (kinds & NAMES and "PRIVATE KEY" in text):
+            return True
+        if kinds & SIGN and any(_signs_in(raw, sign.encode()) for sign in signs(word)):
+            return True
+        if not kinds & ~(SIGN | RUNS):
+            return False
+        size = len(word)
+        return any(self._at(kinds, text, at, at + size) for at in _places(word, text) if _whole(text, at, at + size))
+
+    def _at(self, kinds: int, text: str, start: int, end: int) -> bool:
+        """Whether a word of these kinds says something at this place."""
+        if kinds & NAMES and _ASSIGNS.match(text, end) is not None:
+            return True
+        if kinds & (NAMES | TELLS) and (_NAMED.match(text, end) is not None or _open(text, end)):
+            return True
+        if kinds & TOLD and sum(map(str.isdigit, text[end : end + _NEAR])) >= _DIGITS:
+            return True
+        if kinds & PAIR and any(_PAIRS.match(text, at) is not None for at in range(start, end)):
+            return True
+        if kinds & CARRY and _CARRIES.match(text, end) is not None:
+            return True
+        if not kinds & DIALS:
+            return False
+        begins = (match.start() for match in _DIALLED.finditer(text[start:end].lower()))
+        return any(self._phone.match(text, start + at) is not None for at in begins)
+
+
+def _whole(text: str, start: int, end: int) -> bool:
+    """Whether no letter stands beside a run of letters."""
+    beside = text[max(0, start - 1) : start] + text[end : end + 1]
+    return not any(char.isascii() and char.isalpha() for char in beside)
+
+
+def _open(text: str, end: int) -> bool:
+    """Whether what a word stands in is too long to tell whether it is the name of a field."""
+    return len(text) - end > _KEY and text.find('"', end, end + _KEY) < 0
+
+
+def _signs_in(raw: bytes, sign: bytes) -> bool:
+    """Whether a sign begins a run of characters that is long enough for a key."""
+    at = raw.find(sign)
+    while at >= 0:
+        if _RUN.match(raw, at) is not None:
+            return True
+        at = raw.find(sign, at + 1)
+    return False
+
+
+def _places(part: str, text: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
+def _dull(word: bytes) -> bool:
+    """Whether a word is like none that says anything: most are. Longer ones and those with capitals inside have to be judged."""
+    low = word.lower()
+    if low[-3:] in _TAILS or low[:3] in _HEADS or low in _WORDS or word[:2] in _FIRST or word in _LEFT:
+        return False
+    return len(word) <= _LONGEST and (word[1:] == low[1:] or word.isupper())
+
+
+def judged(word: str) -> int:
+    """What a run of letters says, in bits."""
+    low = word.lower()
+    parts = (low,) if word in {low, word.upper(), word.capitalize()} else tokens(word)
+    found = (NAMES if low.endswith(_SECRET) or low in {"pw", "pass"} else 0) | (0 if _TELLING.isdisjoint(parts) else TELLS)
+    found |= (
+        (0 if _ALONE.isdisjoint(parts) else TOLD)
+        | (0 if _PAIRED.isdisjoint(parts) else PAIR)
+        | (CARRY if low.endswith(("bearer", "basic")) else 0)
+    )
+    found |= DIALS if any(map(low.__contains__, _PHONES)) and SPELLED.search(word) is not None else 0
+    return found | (SIGN if signs(word) else 0) | (RUNS if low.endswith("curl") else 0)
+
+
+def signs(word: str) -> list[str]:
+    """The signs of keys that begin with this run of letters, or within it."""
+    return [*_BEGUN.get(word, ()), *([sign for sign in _STARTS if word.startswith(sign)] if word.startswith(_STARTS) else ())]
