@@ -162,7 +162,7 @@ def test_a_secret_stands_on_no_page(running: Console) -> None:
     browser = running.browser("b1", "treasury")
     pages = [browser.open(path) for path in (f"/approvals/{approval}", "/approvals", "/approvals/batch")]
     assert not any("FAKE-TOKEN" in page.source for page in pages)
-    assert "secret: 15 characters, sha256" in pages[0].text
+    assert "secret: 15 characters, digest" in pages[0].text
 
 
 @pytest.mark.parametrize("change", [{"revision": "2"}, {"fingerprint": "0" * 64}, {"presented": "0" * 64}], ids=str)

@@ -109,7 +109,7 @@ def test_secrets_are_masked_and_the_rest_is_shown_br_075(running: Console, shown
     text = shown(running, approval)
 
     assert ("/Finance/Q3" in text, BODY in text, TOKEN in text) == (True, True, False)
-    assert "secret: 15 characters, sha256" in text
+    assert "secret: 15 characters, digest" in text
     other = running.ask("upload", **{**given, "token": "FAKE-TOKEN-0002"})
     assert running.show(other).fingerprint != running.show(approval).fingerprint
     assert running.show(approval).arguments["token"] == TOKEN

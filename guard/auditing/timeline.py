@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from guard.auditing import persons
 from guard.auditing.entry import Entry, entry
 from guard.auditing.log import Log
 from guard.auditing.steps import Step, step
@@ -84,7 +85,13 @@ def life(log: Log, of: Place | Entry) -> Life:
 def _named(log: Log, name: str, tenant: str | None) -> list[Entry]:
     place = _PLACE.match(name)
     if place:
-        where = Sought(tenant=tenant, conversation=place[1], turn=int(place[2]), position=int(place[3]), limit=MOST)
+        where = Sought(
+            tenant=tenant,
+            conversation=persons.conversation(log, place[1]),
+            turn=int(place[2]),
+            position=int(place[3]),
+            limit=MOST,
+        )
         return list(map(entry, log.search(where)))
     if _UUID.match(name):
         return _of_id(log, name)

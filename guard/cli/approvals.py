@@ -163,7 +163,7 @@ def _confirmed(here: Desk, grant: Grant | None) -> bool:
     """Whether the person at the terminal says yes; anything else is no, and so is nobody."""
     if not sys.stdin.isatty():
         return False
-    print(f"Approve{' and give this grant' if grant else ''} as {here.me.principal}? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"Approve{' and give this grant' if grant else ''} as {here.me.who}? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 

@@ -52,7 +52,8 @@ def sought(arguments: argparse.Namespace, log: Log) -> Sought:
     if arguments.approved_by and arguments.actor:
         raise UsageError("--approved-by and --actor: write one")
     _check(arguments, log)
-    same = {name: getattr(arguments, name) for name in _SAME}
+    same = {name: getattr(arguments, name) for name in _SAME if name not in ("conversation", "principal")}
+    tenant, person = arguments.tenant, arguments.person
     return Sought(
         **same,
         since=_time("--since", arguments.since, moments.since, log),
@@ -60,9 +61,11 @@ def sought(arguments: argparse.Namespace, log: Log) -> Sought:
         kinds=_kinds(arguments),
         verdict="refuse" if arguments.refused else "hold" if arguments.held else None,
         state="approved" if arguments.approved_by else None,
-        actor=arguments.approved_by or arguments.actor,
-        person=arguments.person,
-        tags=persons.tags(arguments.person, log.secret, _tenants(arguments, log)) if arguments.person else (),
+        conversation=persons.conversation(log, arguments.conversation),
+        principal=persons.names(log, arguments.principal, tenant),
+        actor=persons.names(log, arguments.approved_by or arguments.actor, tenant, "actor"),
+        person=persons.names(log, person, tenant),
+        tags=persons.tags(person, log.secret, _tenants(arguments, log)) if person else (),
         spoof=arguments.spoof,
         shadow=arguments.shadow,
     )

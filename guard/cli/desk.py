@@ -17,7 +17,7 @@ from guard.core.model import Approval, Session
 from guard.errors import ApprovalError
 from guard.redactors import redactor
 from guard.runner import Approvals, View
-from guard.runner.approvals import wrote
+from guard.runner.approvals import concerns, wrote
 from guard.runner.doubts import Doubts
 from guard.runner.grants import Grants
 from guard.runner.guard import Guard
@@ -42,7 +42,7 @@ class Desk:
 
     def owns(self, approval: Approval) -> bool:
         """Whether this person asked for it."""
-        return (approval.requester, approval.tenant) == (self.me.principal, self.me.tenant)
+        return concerns(approval, self.me)
 
     def decides(self, approval: Approval) -> bool:
         """Whether it waits for somebody like this person."""
@@ -71,7 +71,7 @@ class Desk:
             return begun[0]
         if begun:
             raise ApprovalError("not_found", f"{len(begun)} approvals begin with {name}; give the whole id")
-        raise ApprovalError("not_found", f"there is no approval {name} that {self.me.principal} may see; give the whole id")
+        raise ApprovalError("not_found", f"there is no approval {name} that {self.me.who} may see; give the whole id")
 
     def view(self, name: str) -> View:
         """What this person is shown of it; for whoever may see it."""
@@ -83,6 +83,6 @@ def desk(arguments: argparse.Namespace) -> Iterator[Desk]:
     """The desk of the operating-system user. Raises UsageError, PolicyError, and UnknownPersonError for whoever is nobody."""
     policy = policy_folder(arguments.policy, arguments.layer).policy
     with existing_store(arguments.store, keys_of(arguments)) as store:
-        me = person(policy, arguments.policy)
         guard = Guard(policy=policy, store=store, tools={}, redactor=redactor(policy.redaction))
+        me = guard.known(person(policy, arguments.policy))
         yield Desk(guard.approvals, guard.unknown, me, guard.grants, store.now)

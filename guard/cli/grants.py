@@ -136,7 +136,7 @@ def _one(here: Desk, name: str) -> Grant:
         return begun[0]
     if begun:
         raise ApprovalError("not_found", f"{len(begun)} grants begin with {name}; give the whole id")
-    raise ApprovalError("not_found", f"there is no grant {name} that {here.me.principal} may see; give the whole id")
+    raise ApprovalError("not_found", f"there is no grant {name} that {here.me.who} may see; give the whole id")
 
 
 _RUN = {"list": list_, "show": show, "revoke": revoke}

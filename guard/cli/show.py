@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from guard.core.names import real
 from guard.core.unseen import one_line, unseen
 from guard.core.values import Json, encode
 
 
 def spell(text: str) -> str:
-    """`text` on one line, unseen characters as `[U+XXXX]` and long runs of spaces counted."""
-    return one_line(text)
+    """`text` on one line, unseen characters as `[U+XXXX]` and long runs of spaces counted. Of a person, the real name where it is known."""
+    return one_line(real(text))
 
 
 def lines(text: str) -> list[str]:

@@ -15,7 +15,10 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[object]], *, indent: str
 
 def columns(heads: Sequence[str], rows: Sequence[Sequence[object]], widths: list[int], *, head: bool) -> list[str]:
     """The lines of a table, or of more of it where `head` is False. `widths` grow where a cell needs it."""
-    cells = [*([list(heads)] if head else []), *([spell("" if cell is None else str(cell)) for cell in row] for row in rows)]
+    cells = [
+        *([list(heads)] if head else []),
+        *([spell("" if cell is None else cell if isinstance(cell, str) else str(cell)) for cell in row] for row in rows),
+    ]
     widths[:] = [max([wide, *(width(row[column]) for row in cells)]) for column, wide in enumerate(widths)]
     if head:
         cells.insert(1, ["-" * wide for wide in widths])

@@ -94,9 +94,8 @@ def _others(more: int) -> str:
 
 def _seen(here: Desk) -> list[Unknown]:
     """What this person may settle or has asked for."""
-    mine = (here.me.principal, here.me.tenant)
     found = here.doubts.list(tenant=here.me.tenant)
-    return [one for one in found if (one.requester, one.tenant) == mine or here.doubts.entitled(one, here.me)]
+    return [one for one in found if here.me.means(one.requester) or here.doubts.entitled(one, here.me)]
 
 
 def _row(here: Desk, one: Unknown) -> tuple[str, ...]:
@@ -115,7 +114,7 @@ def _one(here: Desk, name: str) -> Unknown:
         return begun[0]
     if begun:
         raise ApprovalError("not_found", f"{len(begun)} calls in doubt begin with {name}; give the whole id")
-    raise ApprovalError("not_found", f"there is no call {name} in doubt that {here.me.principal} may see; give the whole id")
+    raise ApprovalError("not_found", f"there is no call {name} in doubt that {here.me.who} may see; give the whole id")
 
 
 def show(arguments: argparse.Namespace) -> int:

@@ -56,7 +56,7 @@ def watch(arguments: argparse.Namespace) -> int:
     seen: set[tuple[str, int]] = set()
     with desk(arguments) as here:
         print(
-            f"guard: what waits for {spell(here.me.principal)} in the tenant {spell(here.me.tenant)}", file=sys.stderr, flush=True
+            f"guard: what waits for {spell(str(here.me.who))} in the tenant {spell(here.me.tenant)}", file=sys.stderr, flush=True
         )
         try:
             while True:

@@ -123,7 +123,7 @@ def _line(one: Done, *, as_json: bool) -> str:
         place = {"tenant": ref.tenant, "conversation": ref.conversation, "turn": row.key.turn, "position": row.key.position}
         return json_text({"tool": row.call.tool, "status": status, "reason": reason or None, "id": name_of(row.key), **place})
     because = f" ({reason})" if reason else " (the session loader gave nobody, or failed)" if outcome is None else ""
-    where = f"{spell(ref.conversation)}, turn {row.key.turn}, for {spell(ref.principal)} in {spell(ref.tenant)}"
+    where = f"{spell(ref.conversation)}, turn {row.key.turn}, for {spell(str(ref.principal))} in {spell(ref.tenant)}"
     return f"{spell(row.call.tool)}: {status}{because}; {where}"
 
 

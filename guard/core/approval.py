@@ -7,9 +7,10 @@ re-exports it; imports no room.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from guard.core import names
 from guard.core.values import JsonObject
 
 ApprovalStatus: TypeAlias = Literal[
@@ -128,12 +129,25 @@ class Approval:
     rule: str = ""  # the mark of the alternative that asked, where it offers standing grants
     ended_by: str | None = None  # who cancelled or revoked it
     ended_at: float | None = None  # when it was cancelled, revoked or superseded
+    veil: str = field(default="", repr=False)  # the key of everything that is shown as a digest, made with the store's secret
     words: Words = NO_WORDS  # what the model wrote beside the call
 
     @property
     def ends_at(self) -> float:
         """When it expires as it stands: decided by then while it is pending, used by then once it is approved."""
         return self.expires_at if self.status != "approved" or self.use_by is None else self.use_by
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Everybody who stands in it."""
+        one = (self.requester, self.decided_by, self.edited_by, self.ended_by, *self.authors, *(vote.by for vote in self.votes))
+        return tuple(dict.fromkeys(name for name in one if name))
+
+    def calling(self, change: Callable[[str], str]) -> Approval:
+        """The same with each name in it changed."""
+        votes = tuple(names.whole(vote, change, ("by",)) for vote in self.votes)
+        made: Approval = names.whole(self, change, ("requester", "decided_by", "edited_by", "ended_by", "authors"))
+        return replace(made, votes=votes)
 
     @property
     def yes(self) -> tuple[Vote, ...]:

@@ -22,7 +22,7 @@ from guard.core.presented import mask
 from guard.core.reasons import Reason
 from guard.core.rights import Rights
 from guard.core.rules import ApprovalRule
-from guard.core.values import Json, JsonObject, canonical, digest, encode
+from guard.core.values import Json, canonical, digest, encode
 
 
 def proposal(
@@ -58,6 +58,7 @@ def question(
         origins=_origins(origins, edits),
         show=tuple(str(path) for path in rule.show),
         requester=ref.principal,
+        veil=valid.veil,
         tenant=ref.tenant,
         conversation=ref.conversation,
         branch=ref.branch,
@@ -80,7 +81,7 @@ def _terms(rule: ApprovalRule, valid: ValidCall, now: float) -> dict[str, Any]:
     return {
         "editable": spots(rule.edit, valid.arguments),
         "secret": secret,
-        "effect": _effect(rule, valid.arguments, secret),
+        "effect": _effect(rule, valid, secret),
         "why": _why(rule, valid.tool.name),
         "need": rule.need,
         "use_within": rule.use_within,
@@ -95,13 +96,15 @@ def _origins(origins: Mapping[str, str], edits: Mapping[str, Json]) -> dict[str,
     return {name: "edit" if name in by_hand and origin != "session" else origin for name, origin in origins.items()}
 
 
-def _effect(rule: ApprovalRule, arguments: JsonObject, secret: tuple[str, ...]) -> str:
+def _effect(rule: ApprovalRule, valid: ValidCall, secret: tuple[str, ...]) -> str:
     """The operator's line, filled from the final arguments: each as JSON, so that no text can pass for words of the operator's."""
-    return "".join(part if isinstance(part, str) else _filled(part, arguments, secret) for part in rule.effect)
+    return "".join(part if isinstance(part, str) else _filled(part, valid, secret) for part in rule.effect)
 
 
-def _filled(path: Path, arguments: JsonObject, secret: tuple[str, ...]) -> str:
-    found = [mask(value) if within(pointer(at), secret) else encode(value) for value, at in path.spots(arguments)]
+def _filled(path: Path, valid: ValidCall, secret: tuple[str, ...]) -> str:
+    found = [
+        mask(value, valid.veil) if within(pointer(at), secret) else encode(value) for value, at in path.spots(valid.arguments)
+    ]
     return ", ".join(found) or "nothing"
 
 
@@ -243,6 +246,6 @@ def may_give(grant: Grant, giver: Giver, rule: ApprovalRule, rights: Rights) -> 
     if who is None:
         return False
     verdict = rights.authorizer.decide(who, grant.tool, "approve")
-    if giver.by == grant.principal:
+    if who.means(grant.principal):
         return rule.self_ and not verdict.denied
     return verdict.allowed and not verdict.denied and bool(rights.authorizer.roles(who) & set(rule.by))

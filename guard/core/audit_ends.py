@@ -80,7 +80,7 @@ def reconciled(key: CallKey, row: CallRow, who: Session, happened: bool, reason:
         "principal": key.ref.principal,
         "turn": key.turn,
         "position": key.position,
-        "actor": {"type": "human", "ref": who.principal, "assurance": "host"},
+        "actor": {"type": "human", "ref": who.who, "assurance": "host"},
         "call_id": redactor.detect(None, row.call.id[:LONGEST])[0],
         "tool": {"name": redactor.detect(None, row.call.tool[:LONGEST])[0]},
         "approval": row.approval,

@@ -27,7 +27,7 @@ def record(
         "principal": approval.requester,
         "turn": approval.turn,
         "position": approval.position,
-        "actor": {"type": "human", "ref": who.principal, "assurance": assurance} | ({} if via == "program" else {"via": via}),
+        "actor": {"type": "human", "ref": who.who, "assurance": assurance} | ({} if via == "program" else {"via": via}),
         "call_id": redactor.detect(None, approval.call_id[:_LONGEST])[0],
         "tool": {"name": approval.tool, "definition": approval.definition, "kind": approval.kind},
         "approval": approval.id,

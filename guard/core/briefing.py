@@ -13,6 +13,7 @@ from guard.core import facts, legible, wording
 from guard.core.approval import Approval
 from guard.core.facts import Argument, span
 from guard.core.legible import Piece
+from guard.core.names import real
 from guard.core.values import JsonObject
 
 STATUSES = {
@@ -68,7 +69,7 @@ def briefing(approval: Approval, document: JsonObject, presented: str, now: floa
 
     `needs` is how many more people must say yes where that is known better than from the stored votes.
     """
-    texts = [approval.effect, approval.requester, approval.tool, *facts.shown(document)]
+    texts = [approval.effect, real(approval.requester), approval.tool, *facts.shown(document)]
     return Briefing(
         approval=approval,
         presented=presented,
@@ -98,8 +99,8 @@ def permits(approval: Approval) -> tuple[str, ...]:
 def deciders(approval: Approval) -> str:
     """Who may decide, in words."""
     roles = " or ".join(approval.by)
-    others = f"{roles}, other than {approval.requester}" if roles else ""
-    own = approval.requester if approval.by_self else ""
+    others = f"{roles}, other than {real(approval.requester)}" if roles else ""
+    own = real(approval.requester) if approval.by_self else ""
     return "; ".join(filter(None, (own, others)))
 
 
@@ -113,7 +114,7 @@ def ended(approval: Approval) -> str:
     told = _status(approval).capitalize()
     if approval.status == "pending":
         return ""
-    who = approval.ended_by or approval.decided_by
+    who = real(approval.ended_by or approval.decided_by or "")
     when = f", {utc(approval.decided_at)}" if approval.decided_at is not None and not approval.ended_by else ""
     why = f" Reason: {approval.reason}" if approval.reason else ""
     return f"{told}{f' (by {who}{when})' if who else ''}.{why}"

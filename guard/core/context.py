@@ -34,7 +34,9 @@ class Context:
     @property
     def rights(self) -> Rights:
         """Who may decide, by the policy in force."""
-        return Rights(authorizer=self.policy.authorizer, people=self.policy.people, sessions=self.sessions)
+        return Rights(
+            authorizer=self.policy.authorizer, people=self.policy.people, sessions=self.sessions, redactor=self.redactor
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,9 @@ def told(outcome: Outcome, valid: ValidCall, secret: Iterable[str], redactor: Re
     tool = valid.tool
     owned = {binding.field for binding in tool.bindings} | set(tool.supplied)
     hidden = {steps(place)[0] for place in secret}
-    seen = {name: mask(value) if name in hidden else value for name, value in valid.arguments.items() if name not in owned}
+    seen = {
+        name: mask(value, valid.veil) if name in hidden else value for name, value in valid.arguments.items() if name not in owned
+    }
     note: JsonObject = {"note": _NOTE, "arguments": read_json(shown_text(seen, redactor, set()))}
     content = outcome.content
     if not isinstance(content, str):

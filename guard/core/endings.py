@@ -15,6 +15,7 @@ from guard.core.budget import fit, fit_all, left
 from guard.core.concluding import at, row_of
 from guard.core.context import Context
 from guard.core.cutting import shortened
+from guard.core.echoes import echoless, secrets
 from guard.core.edited import told
 from guard.core.hiding import echoing
 from guard.core.model import Allow, CallKey, Content, Outcome, Refusal, ValidCall
@@ -113,7 +114,9 @@ def _outcome(
     context: Context, allow: Allow, ran: Executed, key: CallKey, sealer: Sealer
 ) -> tuple[Outcome, tuple[str, ...], tuple[str, ...]]:
     valid = allow.call.valid
-    context = replace(context, redactor=echoing(context.redactor, valid.arguments))
+    context = replace(
+        context, redactor=echoless(echoing(context.redactor, valid.arguments), secrets(valid.tool, valid.arguments))
+    )
     spent = allow.approval.id if allow.approval else None
     redactor = veiled(context.redactor, valid.revealed)
     if not ran.started:

@@ -68,15 +68,16 @@ class Erasing(Protocol):
 
 
 def bare(approval: Approval) -> Approval:
-    """An approval that is over, without anybody's data: who was asked, who decided and when is left."""
-    votes = tuple(replace(vote, reason=None, note=None) for vote in approval.votes)
-    kept = replace(approval, arguments={}, origins={}, show=(), call_id="", reason=None, effect="", votes=votes)
+    """An approval that is over, without anybody's data: who was asked, who decided and when is left, as they are kept."""
+    known = approval.calling(str)
+    votes = tuple(replace(vote, reason=None, note=None) for vote in known.votes)
+    kept = replace(known, arguments={}, origins={}, show=(), call_id="", reason=None, effect="", votes=votes, veil="")
     return replace(kept, edited_why="", words=replace(approval.words, text=""))
 
 
 def bare_grant(grant: Grant) -> Grant:
     """A grant that is over, without anybody's data: whose calls it was for, who gave it, when, and how far it was used are left."""
-    return replace(grant, constraint=ERASED, salt="", reason=None, revoked_why=None)
+    return replace(grant.calling(str), constraint=ERASED, salt="", veil="", reason=None, revoked_why=None)
 
 
 def erased(found: Erased, actor: Mapping[str, Json], reason: str) -> Event:

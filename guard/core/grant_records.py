@@ -20,7 +20,7 @@ def terms(grant: Grant, redactor: Redactor) -> JsonObject:
     return {"id": grant.id, "scope": grant.scope, "terms": grant.terms, **constraint, "uses": grant.uses, "until": grant.until}
 
 
-def _secret(_: Json) -> Json:
+def _secret(_: Json, _key: str) -> Json:
     """Records leave the house: not even a digest of what nobody is shown stands there."""
     return "[secret]"
 
@@ -36,7 +36,7 @@ def given(grant: Grant, by: Session, assurance: str, redactor: Redactor) -> Even
     }
     if grant.reason:
         state["reason"] = redactor.detect(None, grant.reason)[0]
-    return _event("grant.created", grant, {"type": "human", "ref": by.principal, "assurance": assurance}, state)
+    return _event("grant.created", grant, {"type": "human", "ref": by.who, "assurance": assurance}, state)
 
 
 def revoked(grant: Grant, by: Session, redactor: Redactor) -> Event:
@@ -44,7 +44,7 @@ def revoked(grant: Grant, by: Session, redactor: Redactor) -> Event:
     state: JsonObject = {"id": grant.id, "status": "revoked", "used": grant.used, "summed": grant.summed}
     if grant.revoked_why:
         state["reason"] = redactor.detect(None, grant.revoked_why)[0]
-    return _event("grant.revoked", grant, {"type": "human", "ref": by.principal, "assurance": "host"}, state)
+    return _event("grant.revoked", grant, {"type": "human", "ref": by.who, "assurance": "host"}, state)
 
 
 def used(key: CallKey, call_id: str, grant: Grant) -> Event:

@@ -13,6 +13,7 @@ from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from functools import lru_cache
 from typing import Any, Literal, Protocol, TypeAlias
 
+from guard.core import names
 from guard.core.approval import Assurance
 from guard.core.offers import Offer, Scope
 from guard.core.paths import Path, parse_path
@@ -88,6 +89,7 @@ class Grant:
     givers: tuple[Giver, ...]
     at: float
     secret: tuple[str, ...] = ()  # names in `where` whose values nobody is shown
+    veil: str = field(default="", compare=False, repr=False)  # the key of the masks over them
     salt: str = ""  # of the digest of its terms; kept with the constraint and erased with it
     reason: str | None = None
     revoked_by: str | None = None
@@ -100,6 +102,17 @@ class Grant:
     def by(self) -> str:
         """Who gave it first."""
         return self.givers[0].by
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Everybody who stands in it."""
+        return tuple(filter(None, (self.principal, self.revoked_by, *(giver.by for giver in self.givers))))
+
+    def calling(self, change: Callable[[str], str]) -> Grant:
+        """The same with each name in it changed."""
+        givers = tuple(names.whole(giver, change, ("by",)) for giver in self.givers)
+        made: Grant = names.whole(self, change, ("principal", "revoked_by"))
+        return replace(made, givers=givers)
 
     @property
     def terms(self) -> str:
@@ -259,12 +272,15 @@ def offered(grant: Grant, rule: ApprovalRule) -> bool:
     return grant.rule == rule_mark(rule) and any(offer.covers(grant.bounds()) for offer in rule.grants)
 
 
-def shown(grant: Grant, mask: Callable[[Json], Json]) -> JsonObject:
+def shown(grant: Grant, mask: Callable[[Json, str], Json]) -> JsonObject:
     """The constraint as it may be shown: a mask in the place of what is secret."""
     where = grant.constraint.get("where")
     if where is None:
         return dict(grant.constraint)
-    return {**grant.constraint, "where": {name: mask(value) if name in grant.secret else value for name, value in where.items()}}
+    return {
+        **grant.constraint,
+        "where": {name: mask(value, grant.veil) if name in grant.secret else value for name, value in where.items()},
+    }
 
 
 def used(grant: Grant, calls: int, summed: Decimal) -> Grant:

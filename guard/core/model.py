@@ -41,7 +41,8 @@ class Session:
     """Who is signed in: from the host, trusted, immutable, passed explicitly.
 
     `principal` is the person, `tenant` the organisation, `attributes` further facts (`job_level`). `within` is set by the guard for a
-    child conversation: both sessions must be permitted, so a child is never wider than its parent.
+    child conversation: both sessions must be permitted, so a child is never wider than its parent. So is `names`: what stands for the person in
+    everything that is kept, the newest first (`persons`).
     """
 
     principal: str
@@ -49,6 +50,7 @@ class Session:
     attributes: Mapping[str, Json] = field(default_factory=dict)
     tenant: str = "default"
     within: Session | None = None
+    names: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.principal, str) or not self.principal:
@@ -63,6 +65,15 @@ class Session:
             raise ValueError("roles is a tuple of names, each a text")
         object.__setattr__(self, "roles", roles)
         object.__setattr__(self, "attributes", MappingProxyType({key: copy(value) for key, value in self.attributes.items()}))
+
+    @property
+    def who(self) -> str:
+        """What stands for the person in everything that is kept: the principal, or a reference to it."""
+        return self.names[0] if self.names else self.principal
+
+    def means(self, name: str | None) -> bool:
+        """Whether a name that is kept stands for this person."""
+        return name in self.names if self.names else name == self.principal
 
     def facts(self) -> dict[str, Json]:
         """What `session.x` in a policy can name: the attributes, then principal, tenant and roles, which win."""
@@ -128,6 +139,7 @@ class ValidCall:
     mark: str = ""  # for actions: what makes two of them the same, whatever the tool's definition
     shadowed: tuple[str, ...] = ()  # shadow rules that would have refused so far
     revealed: tuple[Revealed, ...] = ()
+    veil: str = field(default="", repr=False)  # the key of masks over what nobody is shown, where people may be asked about it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from guard.core.approval import Approval
+from guard.core.names import real
 from guard.core.pointers import at, pointer, put, within
-from guard.core.values import Json, JsonObject, canonical, digest, equal
+from guard.core.values import Json, JsonObject, canonical, digest, equal, keyed
 
 VERSION = 1
 _PERMITS = "one execution of exactly this call"
@@ -36,7 +37,7 @@ def document(approval: Approval, previous: Approval | None = None) -> JsonObject
         "secret": list(approval.secret),
         "difference": differences(previous, approval) if previous is not None else [],
         "fingerprint": approval.fingerprint,
-        "requester": {"principal": approval.requester, "tenant": approval.tenant},
+        "requester": {"principal": approval.requester, "tenant": approval.tenant, **_called(approval.requester)},
         "conversation": {
             "name": approval.conversation,
             "branch": approval.branch,
@@ -55,9 +56,14 @@ def document(approval: Approval, previous: Approval | None = None) -> JsonObject
     }
 
 
+def _called(name: str) -> dict[str, str]:
+    """The real name of whoever is kept under a reference."""
+    return {"name": real(name)} if real(name) != name else {}
+
+
 def presented(approval: Approval, previous: Approval | None = None) -> str:
-    """The digest of `document`: SHA-256 over its canonical text, with a version tag, in lower-case hexadecimal."""
-    return digest(f"guard-presented-v{VERSION}", canonical(document(approval, previous)))
+    """The digest of `document`: of its canonical text, with a version tag, under the approval's key, so that nobody who has it can try values."""
+    return _keyed(approval.veil, f"guard-presented-v{VERSION}", canonical(document(approval, previous)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,15 +79,24 @@ def masked(approval: Approval) -> Approval:
     for place in approval.secret:
         there, value = at(arguments, place)
         if there:
-            arguments = put(arguments, place, mask(value))
+            arguments = put(arguments, place, mask(value, approval.veil))
     kept = {one.name: getattr(approval, one.name) for one in fields(approval)}
     return Masked(**{**kept, "arguments": arguments})
 
 
-def mask(value: Json) -> str:
-    """What stands for a secret value: its length in characters and a digest, by which two of them can be told apart."""
+def mask(value: Json, key: str) -> str:
+    """What stands for a secret value: its length in characters and a digest under a key, by which two of them can be told apart.
+
+    Without a key (an approval from before there was one) only the length: who sees a plain digest could try short values.
+    """
     text = value if isinstance(value, str) else canonical(value)
-    return f"[secret: {len(text)} characters, sha256 {digest('guard-secret-v1', canonical(value))[:16]}]"
+    told = f"[secret: {len(text)} characters"
+    return f"{told}, digest {_keyed(key, 'guard-secret-v1', canonical(value))[:16]}]" if key else f"{told}]"
+
+
+def _keyed(key: str, *parts: str) -> str:
+    made = digest(*parts)
+    return keyed(bytes.fromhex(key), made) if key else made
 
 
 def _arguments(approval: Approval) -> list[JsonObject]:

@@ -17,6 +17,7 @@ from guard.core.board import Board
 from guard.core.context import Context, Item
 from guard.core.model import Approval, AuthorizedCall, Outcome, Refusal, Session, ToolCall, ValidCall
 from guard.core.paths import Path
+from guard.core.persons import named
 from guard.core.pipeline import judge
 from guard.core.quotas import wanted
 from guard.core.reasons import Reason
@@ -109,7 +110,10 @@ def as_then(approval: Approval, tool: Tool) -> Session:
     for binding in tool.bindings:
         if binding.field in approval.arguments:
             _fill(attributes, binding.source, approval.arguments[binding.field])
-    return Session(principal=approval.requester, tenant=approval.tenant, attributes=attributes)
+    name = named(approval.requester)
+    return Session(
+        principal=name or approval.requester, tenant=approval.tenant, attributes=attributes, names=(approval.requester,)
+    )
 
 
 def _fill(inside: dict[str, Json], path: Path, value: Json) -> None:

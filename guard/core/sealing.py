@@ -7,14 +7,13 @@ redactor that hides this value again in whatever comes of the call. Comes after 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
-from urllib.parse import quote, quote_plus
 
 from guard.core.acting import Vaulted
+from guard.core.echoes import echoless, forms, secrets, sought
 from guard.core.fields import HIDDEN
 from guard.core.handles import HASH, Token, handle, normal
 from guard.core.hiding import echoing
@@ -32,7 +31,6 @@ MOST = 2_000
 """How many handles one result may give out; further values are hidden whole."""
 _TRIES = 16
 _RULED = 32  # hidden values that are remembered for their tags
-_SHORT = 6  # characters: a shorter value is looked for as a whole word
 
 
 class Sealer:
@@ -141,13 +139,14 @@ def veiled(redactor: Redactor, revealed: Iterable[Revealed]) -> Redactor:
 
 def answering(redactor: Redactor, command: Execute) -> Redactor:
     """The redactor for what a tool raises: neither these values nor a secret of the call's arguments is told."""
-    return veiled(echoing(redactor, command.arguments), command.revealed)
+    hidden = echoless(echoing(redactor, command.arguments), secrets(command.tool, command.arguments))
+    return veiled(hidden, command.revealed)
 
 
 @lru_cache(maxsize=64)
 def _veiled(redactor: Redactor, revealed: tuple[Revealed, ...]) -> Redactor:
-    names = {form.casefold(): one.handle for one in revealed if one.text for form in _forms(one.text)}
-    pattern = re.compile("|".join(map(_sought, sorted(names, key=len, reverse=True))) or r"(?!)", re.IGNORECASE)
+    names = {form.casefold(): one.handle for one in revealed if one.text for form in forms(one.text)}
+    pattern = re.compile("|".join(map(sought, sorted(names, key=len, reverse=True))) or r"(?!)", re.IGNORECASE)
 
     def detect(key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
         whole = names.get(text.strip().casefold())
@@ -158,22 +157,3 @@ def _veiled(redactor: Redactor, revealed: tuple[Revealed, ...]) -> Redactor:
         return (shown, (*kinds, "handle")) if count else (shown, kinds)
 
     return replace(redactor, detect=detect, quiet=lambda _: False, sift=frozenset, tells=bool)
-
-
-def _forms(text: str) -> set[str]:
-    """A value as it stands in a text, in JSON, in a traceback and in a URL."""
-    escaped = (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1])
-    return {
-        text,
-        *escaped,
-        quote(text, safe="", errors="replace"),
-        quote_plus(text, errors="replace"),
-        quote(text, errors="replace"),
-    }
-
-
-def _sought(text: str) -> str:
-    """The pattern of one value: a short one stands alone, so that other words that hold it stay."""
-    if len(text) >= _SHORT or not text.isascii():
-        return re.escape(text)
-    return rf"(?<![0-9A-Za-z]){re.escape(text)}(?![0-9A-Za-z])" if len(text) > 1 else r"(?!)"

@@ -15,14 +15,15 @@ class Sought:
 
     Times are seconds since the epoch, `since` included and `until` not. A kind may end with `*`. `person` finds the records of one principal, and
     those with one of `tags`, the keyed hashes of a personal value. `newest` is the order; `behind` goes on behind one record (microseconds,
-    chain, seq) in that order. `asked` finds what belongs to some approval. Texts are compared by their first 200 characters.
+    chain, seq) in that order. `asked` finds what belongs to some approval. Of what is kept under several
+    names (a conversation, a person) all may be given. Texts are compared by their first 200 characters.
     """
 
     since: float | None = None
     until: float | None = None
     kinds: tuple[str, ...] = ()
     tenant: str | None = None
-    conversation: str | None = None
+    conversation: str | tuple[str, ...] | None = None
     turn: int | None = None
     position: int | None = None
     call: str | None = None
@@ -31,9 +32,9 @@ class Sought:
     verdict: str | None = None
     state: str | None = None
     reason: str | None = None
-    actor: str | None = None
-    principal: str | None = None
-    person: str | None = None
+    actor: str | tuple[str, ...] | None = None
+    principal: str | tuple[str, ...] | None = None
+    person: str | tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
     spoof: bool = False
     shadow: bool = False
@@ -50,6 +51,11 @@ class Filed:
     seq: int
     columns: dict[str, Any]
     tags: frozenset[str]
+
+
+def either(wanted: Any) -> tuple[Any, ...]:
+    """The values any of which will do."""
+    return wanted if isinstance(wanted, tuple) else (wanted,)
 
 
 PLAIN = (

@@ -47,12 +47,19 @@ def validate(bound: BoundCall, ref: ConversationRef, tag: Callable[[str], str]) 
         mark=sha(_prefix(tool.name, "", ref) + mark) if tool.acts else "",
         shadowed=tuple(shadowed),
         revealed=bound.revealed,
+        veil=_veil(tag, ref.tenant) if tool.approval else "",
     )
 
 
 def fingerprint(tool: Tool, mark: str, ref: ConversationRef) -> str:
     """What an approval is bound to: tool, definition, final arguments (by digest), person, tenant and conversation."""
     return sha(_prefix(tool.name, tool.definition, ref) + mark)
+
+
+@lru_cache(maxsize=1024)
+def _veil(tag: Callable[[str], str], tenant: str) -> str:
+    """The tenant's key for what is shown of secret arguments: whoever sees a digest of one cannot try values."""
+    return tag(f"guard-veil-v1\0{tenant}")
 
 
 @lru_cache(maxsize=1024)

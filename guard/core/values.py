@@ -127,7 +127,7 @@ def canonical(value: Json) -> str:
 
 def _canonical(value: Json, out: list[str]) -> None:
     kind = type(value)
-    if kind is str:
+    if kind is str or isinstance(value, str):
         out.append(quote(value))
     elif value is None or kind is bool:
         out.append("null" if value is None else "true" if value else "false")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from guard.core import ports as p
@@ -17,6 +17,7 @@ from guard.core.granting import FindGrants, Standing
 from guard.core.handles import Signs
 from guard.core.model import ConversationRef, Session, ToolCall, Usage
 from guard.core.paths import Path
+from guard.core.persons import named
 from guard.core.pipeline import guard_turn
 from guard.core.rules import Tool
 from guard.core.values import Json, JsonObject, encode
@@ -110,8 +111,14 @@ def replay(records: Iterable[Record], old: Loaded, new: Loaded, ledgers: Ledgers
 
 
 def _hidden(record: Record) -> tuple[str, ...]:
-    """The arguments of which a part is hidden, where no ledger holds them."""
-    return tuple(dict.fromkeys(hidden_in(record.at("args", "shown")))) if record.row is None else ()
+    """The arguments of which a part is hidden, where no ledger holds them, and the name of the person, where a reference stands for it."""
+    whose = ("session.principal",) if named(_whose(record)) is None else ()
+    return (*whose, *dict.fromkeys(hidden_in(record.at("args", "shown")))) if record.row is None else whose
+
+
+def _whose(record: Record) -> str:
+    """The person that the record names, with the real name where the ledger has it."""
+    return str(record.at("principal")) if record.row is None else record.row.key.ref.principal
 
 
 def _faithful(answer: _Answer, recorded: str, *, hidden: bool) -> _Answer:
@@ -152,7 +159,7 @@ def _judged(record: Record, loaded: Loaded, ledgers: Ledgers) -> _Answer:
     call = _call(record, final, Signs(types=loaded.policy.types))
     ref = ConversationRef(
         tenant=session.tenant,
-        principal=session.principal,
+        principal=session.who,
         conversation=str(record.at("conversation")),
         branch=str(record.at("branch") or ""),
     )
@@ -222,7 +229,8 @@ def _session(record: Record, tool: Tool | None, final: JsonObject | None) -> Ses
     if lacking:
         raise UnknownError(f"session.{lacking[0]} is not recorded")
     facts = {name: value for name, value in facts.items() if name not in _OWN}
-    return _within(str(record.at("principal")), str(record.at("tenant")), held, facts)
+    whose = _whose(record)
+    return replace(_within(named(whose) or whose, str(record.at("tenant")), held, facts), names=(whose,))
 
 
 def _within(principal: str, tenant: str, held: Mapping[str, Json], facts: Mapping[str, Json]) -> Session:

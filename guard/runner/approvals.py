@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 from guard.core import audit_votes
 from guard.core.approval import Approval, Assurance, Ballot, Seen, Via
 from guard.core.model import Outcome, Session
+from guard.core.persons import called
 from guard.core.ports import Event
 from guard.core.presented import document, masked, presented
 from guard.core.revising import Revision
@@ -23,6 +24,7 @@ from guard.errors import ApprovalError
 from guard.runner import editing
 from guard.runner.behind import hiding
 from guard.runner.drivers import SyncRun
+from guard.runner.opening import listed
 
 if TYPE_CHECKING:
     from guard.runner.guard import GuardBase
@@ -60,7 +62,7 @@ class Approvals:
         self, *, status: str | None = "pending", tenant: str | None = None, conversation: str | None = None
     ) -> tuple[Approval, ...]:
         """Approvals, oldest first; pending ones unless `status` says otherwise (None: all)."""
-        return self._guard.store.approvals(status=status, tenant=tenant, conversation=conversation)
+        return listed(self._guard, status=status, tenant=tenant, conversation=conversation)
 
     def show(self, approval_id: str | Approval) -> Approval:
         """One approval, by its id (or itself, looked up anew), with its final arguments in full. Raises ApprovalError (`not_found`)."""
@@ -70,7 +72,7 @@ class Approvals:
 
     def view(self, approval_id: str | Approval, viewer: Session) -> View:
         """What this person is shown before a vote. Raises ApprovalError (`not_found`) unless they may decide about it, asked for it or edited it."""
-        approval = self.show(approval_id)
+        approval, viewer = self.show(approval_id), self._guard.known(viewer)
         entitled = self.entitled(approval, viewer)
         if not entitled and not concerns(approval, viewer) and not wrote(approval, viewer):
             _not_found(approval.id)
@@ -145,7 +147,8 @@ class Approvals:
         """The approval and the edit, once this person may change it. For the drivers."""
         if not isinstance(editor, Session):
             raise ApprovalError("not_entitled", "an editor is a Session that the host authenticated")
-        approval, rights = self.show(approval_id), self._rights
+        editor, rights = self._guard.known(editor), self._rights
+        approval = self.show(approval_id)
         refusal = _barred(replace(approval, authors=()), editor, rights) or self._stale(approval, seen)
         if refusal is not None:
             raise refusal
@@ -194,8 +197,7 @@ class Approvals:
         via: Via,
         assurance: Assurance,
     ) -> Approval:
-        if not isinstance(approver, Session):
-            raise ApprovalError("not_entitled", "an approver is a Session that the host authenticated")
+        approver = self._authentic(approver)
         approval, rights, store = self.show(approval_id), self._rights, self._guard.store
         hides = hiding(self._guard, editing.key_of(approval), approval.arguments) if reason or note else self._guard.redactor
         written = audit_votes.words(reason, note, hides)
@@ -214,14 +216,18 @@ class Approvals:
             store.record((), (lost(refusal.code),))
             raise refusal
         ballot = _ballot(seen, note, rights, via, assurance)
-        roles = tuple(sorted(approver.roles))
+        by, roles = called(approver, approval.people), tuple(sorted(approver.roles))
         try:
-            return store.vote(
-                approval.id, status=decision, by=approver.principal, reason=reason, event=counts, roles=roles, ballot=ballot
-            )
+            return store.vote(approval.id, status=decision, by=by, reason=reason, event=counts, roles=roles, ballot=ballot)
         except ApprovalError as error:  # decided or expired before: a vote that came too late is on record, too
             store.record((), (lost(error.code),))
             raise
+
+    def _authentic(self, approver: Session) -> Session:
+        """The session with what stands for its person in the store."""
+        if not isinstance(approver, Session):
+            raise ApprovalError("not_entitled", "an approver is a Session that the host authenticated")
+        return self._guard.known(approver)
 
     def _stale(self, approval: Approval, seen: Seen | None) -> ApprovalError | None:
         """A vote about something else than what stands: an older revision, other content, or another view of it."""
@@ -238,8 +244,8 @@ class Approvals:
     ) -> Approval:
         if not isinstance(by, Session):
             raise ApprovalError("not_entitled", f"an approval is {status} by a Session that the host authenticated")
-        approval = self.show(approval_id)
-        gave = any(vote.by == by.principal for vote in approval.yes) and by.tenant == approval.tenant
+        approval, by = self.show(approval_id), self._guard.known(by)
+        gave = any(by.means(vote.by) for vote in approval.yes) and by.tenant == approval.tenant
         own = concerns(approval, by) and status == "cancelled"
         if not (own or self.entitled(replace(approval, authors=()), by) or (gave and status == "revoked")):
             if concerns(approval, by):
@@ -254,18 +260,18 @@ class Approvals:
             return audit_votes.record(f"approval.{status}", after, by, hides, state, assurance=assurance, via=via)
 
         return self._guard.store.end(
-            approval.id, status="revoked" if status == "revoked" else "cancelled", by=by.principal, event=ended
+            approval.id, status="revoked" if status == "revoked" else "cancelled", by=by.who, event=ended
         )
 
 
 def concerns(approval: Approval, who: Session) -> bool:
     """Whether this person asked for the call."""
-    return (approval.requester, approval.tenant) == (who.principal, who.tenant)
+    return who.means(approval.requester) and who.tenant == approval.tenant
 
 
 def wrote(approval: Approval, who: Session) -> bool:
     """Whether this person edited the call."""
-    return who.principal in approval.authors and who.tenant == approval.tenant
+    return any(map(who.means, approval.authors)) and who.tenant == approval.tenant
 
 
 def _barred(approval: Approval, approver: Session, rights: Rights) -> ApprovalError | None:

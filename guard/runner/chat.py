@@ -22,6 +22,7 @@ from guard.core.audit_ends import delivered
 from guard.core.budget import USED_UP, spent_by
 from guard.core.context import Context
 from guard.core.model import Approval, CallKey, ConversationRef, Outcome, Refusal, Session, ToolCall, Usage
+from guard.core.persons import opaque
 from guard.core.pipeline import Walked, guard_turn
 from guard.core.reasons import Reason
 from guard.core.telling import told
@@ -30,6 +31,7 @@ from guard.core.views import Room
 from guard.errors import ConversationError, GuardError, StoreError
 from guard.runner.compensation import offering
 from guard.runner.hands import Consult
+from guard.runner.opening import kept_key
 from guard.runner.report import idle
 from guard.runner.trim import trimmed
 from guard.runner.turn import Turn
@@ -166,7 +168,11 @@ class Chat:
             only = frozenset(tools)
         if name is not None and (not name or "/" in name):
             raise ConversationError("a child's name is a text without slashes")
-        return session, replace(self.ref, branch=f"{self.ref.branch}/{name or token_hex(8)}"), only
+        return (
+            session,
+            replace(self.ref, branch=f"{self.ref.branch}/{opaque(self.guard.redactor, 'child', name) if name else token_hex(8)}"),
+            only,
+        )
 
     def _said(self, text: str) -> JsonObject:
         """Register the user's words and give the message for them."""
@@ -253,7 +259,8 @@ class Chat:
         """One call without a wire; `words` is what the model wrote beside it."""
         if not isinstance(words, str):
             raise GuardError("words is the text that the model wrote beside the call")
-        opening = p.OpenTurn(ref=self.ref, digest=digest_of((call,)), calls=(call,), usage=FREE, key=key or "")
+        key = (yield from kept_key(key, self.ref, self.guard.redactor)) if key else ""
+        opening = p.OpenTurn(ref=self.ref, digest=digest_of((call,)), calls=(call,), usage=FREE, key=key)
         try:
             context = replace((yield from self.measured(wired=False)), words=words)
             walked = self._noted((yield from guard_turn(opening, context)), context)

@@ -16,6 +16,7 @@ from guard.core.approval import Approval
 from guard.core.audit_votes import record
 from guard.core.endings import in_doubt
 from guard.core.model import CallKey, ConversationRef, Session
+from guard.core.persons import opaque
 from guard.core.ports import CallRow, Event, Redactor, Store
 from guard.core.values import JsonObject, digest
 from guard.errors import ApprovalError
@@ -78,9 +79,10 @@ class Doubts:
             raise ApprovalError("not_entitled", "say True or False, as a Session that the host authenticated")
         if not isinstance(reason, str) or not reason.strip():
             raise ApprovalError("not_entitled", "say how it was found out: a reason is needed")
+        approver = self._guard.known(approver)
         row = self._listed(name) if isinstance(name, Unknown) else self._row(name)
         if not self.entitled(row, approver):
-            if (approver.principal, approver.tenant) == (row.key.ref.principal, row.key.ref.tenant):
+            if approver.means(row.key.ref.principal) and approver.tenant == row.key.ref.tenant:
                 raise ApprovalError("not_entitled", "the requester may not settle this call; another person must")
             raise _not_found(name_of(row.key))
         redactor = hiding(self._guard, row.key, row.arguments)
@@ -102,7 +104,7 @@ class Doubts:
                     store.end(
                         asked.id,
                         status="cancelled",
-                        by=approver.principal,
+                        by=approver.who,
                         event=_withdrawn(asked, approver, self._guard.redactor),
                     )
 
@@ -117,7 +119,7 @@ class Doubts:
             verdict = policy.authorizer.decide(person, tool.name, "approve")
         except Exception:  # noqa: BLE001 - a policy that cannot be evaluated entitles nobody
             return False
-        if person.principal == owner:
+        if self._guard.known(person).means(owner):
             return not verdict.denied and all(rule.strictness < 2 for rule in tool.approval)
         return verdict.allowed and not verdict.denied
 
@@ -160,8 +162,9 @@ def restored(store: Store, redactor: Redactor, why: str, who: str) -> int:
 
     `who` says so, `why` is kept with it. Programs that have the store open refuse their actions until they open it again.
     """
-    event: Event = {"kind": "store.restored", "actor": {"type": "human", "ref": who}, "reason": redactor.detect(None, why)[0]}
-    return store.restored(why, event, lambda row: in_doubt(row, redactor, told=False))
+    said, whose = redactor.detect(None, why)[0], opaque(redactor, "person", who)
+    event: Event = {"kind": "store.restored", "actor": {"type": "human", "ref": whose}, "reason": said}
+    return store.restored(said, event, lambda row: in_doubt(row, redactor, told=False))
 
 
 def _withdrawn(asked: Approval, who: Session, redactor: Redactor) -> Event:

@@ -17,6 +17,7 @@ from guard.core.approval import Approval, Assurance, Ballot, Via
 from guard.core.board import Context
 from guard.core.limit import exceeded
 from guard.core.model import CallKey, ConversationRef, Outcome, Session
+from guard.core.persons import called, named
 from guard.core.pointers import pointer, steps, within
 from guard.core.revising import Revision, as_then, owned, revise
 from guard.core.values import Json, encode, read_json
@@ -39,6 +40,7 @@ class Edit:
 
 def flow(guard: GuardBase, approval: Approval, editor: Session, edit: Edit) -> tuple[p.CallRow, p.Flow[Revision | Outcome]]:
     """The held call with what is changed, and the walk of it. Raises ApprovalError for what may not be changed."""
+    editor = guard.known(editor)
     if approval.status == "superseded":
         raise ApprovalError("stale", f"this is not what is asked any more; the one in force is {approval.superseded_by}")
     changes = _allowed(guard, approval, edit.changes)
@@ -47,13 +49,14 @@ def flow(guard: GuardBase, approval: Approval, editor: Session, edit: Edit) -> t
         raise ApprovalError("not_editable", "its call does not wait for this approval any more")
     row = replace(row, edits={**row.edits, **changes})
     session, known = _requester(guard, approval)
-    return row, revise(approval, row, changes, _context(guard, row, session), editor.principal, known=known)
+    return row, revise(approval, row, changes, _context(guard, row, session), called(editor, approval.people), known=known)
 
 
 def written(
     guard: GuardBase, approval: Approval, editor: Session, edit: Edit, found: Revision | Outcome, hides: p.Redactor
 ) -> Approval:
     """The new revision, kept; raises ApprovalError (`refused`, with the outcome) where the policy refuses the changed call."""
+    editor = guard.known(editor)
     if isinstance(found, Outcome):
         raise _refused(guard, approval, editor, edit, found, hides)
     if found.question.fingerprint == approval.fingerprint:
@@ -115,12 +118,13 @@ def _requester(guard: GuardBase, approval: Approval) -> tuple[Session, bool]:
         tool = guard.policy.tools[approval.tool]
         return as_then(approval, tool), False
     try:
-        found = guard.sessions(approval.requester, approval.tenant)
+        name = named(approval.requester)
+        found = None if name is None else guard.sessions(name, approval.tenant)
     except Exception:  # noqa: BLE001 - nobody can be asked whether this person may
         found = None
-    if found is None or (found.principal, found.tenant) != (approval.requester, approval.tenant):
+    if found is None or (found.principal, found.tenant) != (name, approval.tenant):
         raise ApprovalError("not_editable", "who asked for the call may not act any more")
-    return found, True
+    return guard.known(found), True
 
 
 def _context(guard: GuardBase, row: p.CallRow, session: Session) -> Context:

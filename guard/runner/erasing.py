@@ -18,7 +18,8 @@ from typing import Any, cast
 from guard.core import erasing
 from guard.core.answer import erased as erased_row
 from guard.core.erasing import Erase, Erased, Erasing
-from guard.core.ports import Redactor, Store
+from guard.core.persons import kept_as, opaque, reference
+from guard.core.ports import Redactor, Sought, Store
 from guard.core.tags import tag, tenant_key
 from guard.core.values import Json, JsonObject
 from guard.errors import StoreError
@@ -70,12 +71,15 @@ class Payloads:
 
     def erase(self, home: tuple[str, str], *, who: str, reason: str, calls: Collection[tuple[int, int]] | None = None) -> Erased:
         """Erase a conversation (tenant, name), or only these calls of it, by turn and position. Raises StoreError."""
-        actor = {"type": "human", "ref": who, "assurance": "os-user"}
+        actor = {"type": "human", "ref": opaque(self._redactor, "person", who), "assurance": "os-user"}
         return self._erase(home, calls, (-inf if calls is not None else inf, inf), actor, self._redactor.detect(None, reason)[0])
 
     def of(self, person: str, tenant: str | None = None) -> tuple[tuple[str, str], ...]:
         """The conversations in which this person was signed in."""
-        return tuple(home for home in self._store.homes(person, None) if tenant in (None, home[0]))
+        tenants = (tenant,) if tenant else [str(name) for (name,), _ in self._records.tally(Sought(), ("tenant",)) if name]
+        names = (person, *(reference(tenant_key(self._records.secret, one), person) for one in tenants))
+        found = dict.fromkeys(home for name in names for home in self._store.homes(name, None))
+        return tuple(home for home in found if tenant in (None, home[0]))
 
     def naming(self, person: str, tenant: str | None = None) -> dict[tuple[str, str], frozenset[tuple[int, int]]]:
         """The calls whose records hold a tag of this value, by conversation: an address, a number, a name in arguments or results."""
@@ -98,7 +102,8 @@ class Payloads:
 
     def named(self, conversation: str) -> tuple[tuple[str, str], ...]:
         """The conversations of this name, of all tenants."""
-        return self._store.homes(None, conversation)
+        names = (conversation, kept_as(self._records.secret, "conversation", conversation))
+        return tuple(home for name in names for home in self._store.homes(None, name))
 
     def _erase(
         self,

@@ -84,9 +84,9 @@ class _Expired:
 
     scoped = False
 
-    def decide(self, session: Session, tool: str, act: str, _scope: Mapping[str, object] | None = None) -> NoReturn:
+    def decide(self, _session: Session, tool: str, act: str, _scope: Mapping[str, object] | None = None) -> NoReturn:
         """Raise: what cannot be judged is refused."""
-        problem = Problem(file="the policy in force", message=f"too old to judge whether {session.principal} may {act} {tool}")
+        problem = Problem(file="the policy in force", message=f"too old to judge who may {act} {tool}")
         raise PolicyError([problem])
 
     def would_deny(self, _session: Session, _tool: str, _scope: Mapping[str, object] | None = None) -> tuple[str, ...]:

@@ -156,7 +156,7 @@ class Drafting:
         )
         if rule is None or not offered(made, rule) or not may_give(made, giver, rule, guard.rights):
             raise ApprovalError("not_offered", "the policy in force does not let this person give such a grant")
-        return made
+        return replace(made, veil=approval.veil)
 
 
 def _secret(path: Path, approval: Approval) -> bool:

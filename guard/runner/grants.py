@@ -17,7 +17,9 @@ from guard.core.grant_words import promised, words
 from guard.core.granting import Asking, FindGrants
 from guard.core.grants import Giver, Grant, GrantStatus, covers, rule_mark
 from guard.core.model import Approval, CallKey, ConversationRef, Session
+from guard.core.names import real
 from guard.core.offers import Offer, Scope
+from guard.core.persons import called, opaque
 from guard.core.rules import ApprovalRule, Tool
 from guard.errors import ApprovalError
 from guard.runner.approvals import Approvals
@@ -45,9 +47,11 @@ class Grants:
         approval: str | None = None,
     ) -> tuple[Grant, ...]:
         """Grants, oldest first; live ones unless `status` says otherwise (None: all). One of no conversation is one of each."""
-        found = self._guard.store.grants(tenant=tenant, principal=principal, approval=approval)
+        found = self._guard.store.grants(tenant=tenant, principal=None, approval=approval)
         now = self._guard.store.now()
-        here = (one for one in found if conversation is None or one.conversation in (None, conversation))
+        where = {None, conversation, conversation and opaque(self._guard.redactor, "conversation", conversation)}
+        found = tuple(one for one in found if principal in (None, one.principal, real(one.principal)))
+        here = (one for one in found if conversation is None or one.conversation in where)
         return tuple(one for one in here if status in (None, one.status(now)))
 
     def show(self, grant_id: str | Grant) -> Grant:
@@ -124,6 +128,7 @@ class Grants:
         (`promised`), only that. Raises ApprovalError (`not_found`, `not_entitled`, `not_offered`, `not_approved`, `already_given`, `stale`).
         """
         approval = self._approval(approval_id, by)
+        by = self._guard.known(by)
         made = self.draft(approval, by=by, scope=scope, reason=reason, assurance=assurance, shown=shown, **bounds)
         hides = hiding(self._guard, _key(approval), approval.arguments)
         return self._guard.store.give(made, partial(grant_records.given, by=by, assurance=assurance, redactor=hides))
@@ -173,14 +178,15 @@ class Grants:
         grant = self.show(grant_id)
         if not isinstance(by, Session) or not self.concerns(grant, by):
             _not_found(grant.id)
+        by = self._guard.known(by)
         event = partial(grant_records.revoked, by=by, redactor=self._guard.redactor)
-        return self._guard.store.revoke_grant(grant.id, by=by.principal, reason=reason, event=event)
+        return self._guard.store.revoke_grant(grant.id, by=by.who, reason=reason, event=event)
 
     def concerns(self, grant: Grant, person: Session) -> bool:
         """Whether this person may see it and take it back."""
         if person.tenant != grant.tenant:
             return False
-        if person.principal in (grant.principal, *(giver.by for giver in grant.givers)):
+        if any(map(self._guard.known(person).means, grant.people)):
             return True
         try:
             verdict = self._guard.policy.authorizer.decide(person, grant.tool, "approve")
@@ -194,7 +200,7 @@ class Grants:
         approvals = Approvals(self._guard)
         approval = approvals.show(approval_id)
         if not approvals.entitled(approval, by):
-            if (by.principal, by.tenant) == (approval.requester, approval.tenant):
+            if self._guard.known(by).means(approval.requester) and by.tenant == approval.tenant:
                 raise ApprovalError("not_entitled", "the requester may not give a grant for these calls; another person must")
             raise ApprovalError("not_found", f"there is no approval {approval.id} that this person may decide about")
         return approval
@@ -210,11 +216,12 @@ class Grants:
         """Whether the tool is defined anew, where that can be told: a guard without the program's functions does not know what they take."""
         return tool.name in self._guard.hands.tools and tool.definition != definition
 
-    def _giver(self, by: Session, assurance: Assurance) -> Giver:
-        return Giver(by=by.principal, roles=tuple(sorted(by.roles)), at=self._guard.store.now(), assurance=assurance)
+    def _giver(self, by: Session, approval: Approval, assurance: Assurance) -> Giver:
+        name = called(self._guard.known(by), approval.people)
+        return Giver(by=name, roles=tuple(sorted(by.roles)), at=self._guard.store.now(), assurance=assurance)
 
     def _drafting(self, approval: Approval, by: Session, assurance: Assurance) -> Drafting:
-        giver = self._giver(by, assurance)
+        giver = self._giver(by, approval, assurance)
         return Drafting(guard=self._guard, approval=approval, rule=self._rule(approval), giver=giver)
 
 

@@ -10,7 +10,6 @@ import asyncio
 import inspect
 import weakref
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import TracebackType
@@ -19,10 +18,11 @@ from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 from guard.core.audit_policy import Parts
 from guard.core.budget import approximate
 from guard.core.model import ConversationRef, Outcome, Session, ToolCall
+from guard.core.persons import known
 from guard.core.ports import Policy, Redactor, Store
 from guard.core.rights import Rights, Sessions
 from guard.core.values import keyed
-from guard.errors import GuardError, StoreError
+from guard.errors import GuardError
 from guard.runner.approvals import Approvals
 from guard.runner.approvals_async import AsyncApprovals
 from guard.runner.chat import Chat
@@ -36,6 +36,7 @@ from guard.runner.gaps import Gaps
 from guard.runner.grants import Grants
 from guard.runner.grants_async import AsyncGrants
 from guard.runner.hands import Hands
+from guard.runner.opening import opened, ref_of
 from guard.runner.policy_log import began
 from guard.runner.records import awaits
 from guard.runner.reload import PolicyState, Reloaded, Reloader, Source
@@ -96,6 +97,9 @@ class GuardBase:
             raise GuardError(f"{', '.join(asking)}: async probes need AsyncGuard")
         self.store, self.count_tokens, self.gaps = store, count_tokens, Gaps()
         self.sessions: Sessions | None = None
+        self.places: dict[
+            tuple[str, str, str], ConversationRef
+        ] = {}  # what a host names so, as it is kept where that is not the same
         hiding = replace(redactor, tag=partial(keyed, store.secret))
         hands = Hands(store=store, tools=tools, redactor=hiding, patience=patience, probes=probes or {})
         origin = origin or Origin()
@@ -141,7 +145,7 @@ class GuardBase:
     def rights(self) -> Rights:
         """Who may vote, by the policy in force and by what the host says of people today."""
         policy = self.policy
-        return Rights(authorizer=policy.authorizer, people=policy.people, sessions=self.sessions)
+        return Rights(authorizer=policy.authorizer, people=policy.people, sessions=self.sessions, redactor=self.redactor)
 
     def session(self, loader: Sessions) -> Sessions:
         """Register who somebody is now: `@guard.session` on a plain function (principal, tenant) → their Session with today's roles, or None.
@@ -192,18 +196,12 @@ class GuardBase:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _ref(self, session: Session, conversation: str) -> ConversationRef:
-        if not isinstance(session, Session):
-            raise GuardError("open a conversation with a Session: Session(principal=…, roles=(…,))")
-        if not isinstance(conversation, str) or not conversation:
-            raise GuardError("a conversation is named by a text that is not empty")
-        return ConversationRef(tenant=session.tenant, principal=session.principal, conversation=conversation)
+    def known(self, session: Session) -> Session:
+        """The session with what stands for its person in the store: its `who`."""
+        return known(self.redactor, session)
 
     def _opened(self, session: Session, conversation: str) -> ConversationRef:
-        """The conversation, created or found. A store that is down is no reason to fail yet: each call will be refused."""
-        ref = self._ref(session, conversation)
-        with suppress(StoreError):
-            self.store.open(ref)
+        ref = opened(self, session, conversation)
         self._sweeper.look()
         return ref
 
@@ -253,7 +251,7 @@ class Guard(GuardBase):
 
         `words`: what the model wrote beside the call, for whoever decides about it.
         """
-        chat = Chat(self, session, wire_named("openai-chat"), self._ref(session, conversation), "answer", None).pinned()
+        chat = Chat(self, session, wire_named("openai-chat"), ref_of(self, session, conversation), "answer", None).pinned()
         return SyncRun(chat.in_force.hands).run(chat.single(call, key, words))
 
 
@@ -295,5 +293,5 @@ class AsyncGuard(GuardBase):
         self, call: ToolCall, session: Session, *, conversation: str, key: str | None = None, words: str = ""
     ) -> Outcome:
         """See `Guard.call`."""
-        chat = Chat(self, session, wire_named("openai-chat"), self._ref(session, conversation), "answer", None).pinned()
+        chat = Chat(self, session, wire_named("openai-chat"), ref_of(self, session, conversation), "answer", None).pinned()
         return await AsyncRun(chat.in_force.hands).run(chat.single(call, key, words))

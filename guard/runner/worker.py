@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import Self, TypeAlias
 
 from guard.core import ports as p
 from guard.core.model import Outcome, Session
+from guard.core.persons import named
 from guard.core.pipeline import settle_calls
 from guard.errors import GuardError, StoreError
 from guard.runner.chat import Chat
@@ -89,12 +91,16 @@ class Worker:
     def _session(self, row: p.CallRow) -> Session | None:
         """The session of the call's person, from the host: it must be that very person."""
         ref = row.key.ref
+        name = named(ref.principal)
+        if name is None:
+            logging.getLogger("guard").warning("a call waits for somebody whose name was erased: nobody can act for them")
+            return None
         try:
-            session = self._sessions(ref.principal, ref.tenant)
+            session = self._sessions(name, ref.tenant)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - nobody can be asked whether this person may
             failure("the session loader", error, self._guard.redactor)
             return None
-        same = isinstance(session, Session) and (session.principal, session.tenant) == (ref.principal, ref.tenant)
+        same = isinstance(session, Session) and (session.principal, session.tenant) == (name, ref.tenant)
         return session if same else None
 
     def _drive(self, hands: Hands, flow: p.Flow[Outcome]) -> Outcome:

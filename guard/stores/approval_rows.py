@@ -7,9 +7,11 @@ A row that cannot be read is one approval less, never an outage of the others. M
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, get_args
 
+from guard.core import names
 from guard.core.approval import Approval, ApprovalStatus, Vote, Words
 from guard.errors import StoreError
 from guard.stores.rows import Columns, dump, load, whole
@@ -32,14 +34,16 @@ _CLOSED = _STATUSES - {"pending", "approved"}
 
 
 def approval_payload(approval: Approval) -> str:
-    """The raw values of an approval: arguments and their origins, the call id, the line made of them, and what people and the model wrote.
+    """The raw values of an approval: arguments and their origins, the call id, the line made of them, what people and the model wrote, real names.
 
     The names of arguments may be the model's own words.
     """
     votes = [[vote.reason, vote.note] for vote in approval.votes]
     said = approval.words
     beside = [[said.text, said.size, said.digest], approval.edited_why] if said.digest or approval.edited_why else []
-    return dump([approval.arguments, approval.call_id, approval.reason, votes, approval.effect, dict(approval.origins), *beside])
+    raw = [approval.arguments, approval.call_id, approval.reason, votes, approval.effect, dict(approval.origins), *beside]
+    whose = names.pairs(approval.people)
+    return dump({"raw": raw, "names": whose, "veil": approval.veil} if whose or approval.veil else raw)
 
 
 def approval_detail(approval: Approval) -> str:
@@ -94,7 +98,9 @@ def asked_row(columns: Columns) -> Asked:
 def _asked(columns: Columns) -> Asked:
     name, fingerprint, status, run, decided_run, branch, turn, position, requested_at, expires_at, *rest = columns
     decided_at, decided_by, detail, body, tenant, conversation = rest
-    arguments, call_id, reason, *more = load(body)
+    whole_body = load(body)
+    beside = whole_body if isinstance(whole_body, dict) else {}  # the real names and the key of digests came later
+    arguments, call_id, reason, *more = beside.get("raw", whole_body)
     words, effect = more[:2] or ([], "")  # came later
     fields: dict[str, Any] = {key: tuple(value) if key in _TUPLES else value for key, value in load(detail).items()}
     fields["origins"] = more[2] if len(more) > 2 else fields.get("origins", {})
@@ -126,6 +132,8 @@ def _asked(columns: Columns) -> Asked:
         effect=effect,
         **fields,
     )
+    if beside:
+        approval = replace(approval.calling(lambda one: names.restored(one, beside["names"])), veil=beside["veil"])
     return Asked(approval=approval, run=run, decided_run=decided_run)
 
 

@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 from guard.core.log import Sealed
-from guard.core.searching import PLAIN, Filed, Sought
+from guard.core.searching import PLAIN, Filed, Sought, either
 
 COLUMNS: Final = (
     *("at", "ts", "kind", "tenant", "conversation", "turn", "position", "call", "approval", "tool", "verdict", "state", "reason"),
@@ -140,22 +140,22 @@ def judge(sought: Sought) -> Judge:
     """What says whether a record with these copies and keyed hashes is one of those that are looked for."""
     since = None if sought.since is None else instant(sought.since)
     until = None if sought.until is None else instant(sought.until)
-    plain = [(name, cut(value)) for name in PLAIN if (value := getattr(sought, name)) is not None]
+    plain = [(name, tuple(map(cut, either(value)))) for name in PLAIN if (value := getattr(sought, name)) is not None]
     marks = [name for name in ("spoof", "shadow") if getattr(sought, name)]
-    person, anybody = cut(sought.person), sought.person is None and not sought.tags
+    persons, anybody = tuple(map(cut, either(sought.person))), sought.person is None and not sought.tags
 
     def met(found: Columns, held: frozenset[str]) -> bool:
         at = found["at"]
         if (since is not None and at < since) or (until is not None and at >= until):
             return False
-        for name, value in plain:
-            if found[name] != value:
+        for name, values in plain:
+            if found[name] not in values:
                 return False
         if (sought.asked and found["approval"] is None) or not all(found[name] for name in marks):
             return False
         if not _of_kind(found["kind"] or "", sought.kinds):
             return False
-        return anybody or (person is not None and found["principal"] == person) or not held.isdisjoint(sought.tags)
+        return anybody or (sought.person is not None and found["principal"] in persons) or not held.isdisjoint(sought.tags)
 
     return met
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from guard.core.searching import GROUPS, PLAIN, Sought
+from guard.core.searching import GROUPS, PLAIN, Sought, either
 from guard.stores.filing import COLUMNS, DAY, PATHS, REFUSED_KINDS, TAGGED, WIDE, cut, instant
 
 _NAMES: Final = ", ".join(("chain", "seq", *COLUMNS))
@@ -91,7 +91,7 @@ class Asking:
         for name in PLAIN:
             value = getattr(sought, name)
             if value is not None:
-                self._put(f"f.{name}{_aside(name, sought, kind)} = ?", cut(value))
+                self._put(f"f.{name}{_aside(name, sought, kind)} {_is(value)}", *map(cut, either(value)))
         if sought.verdict is not None and sought.verdict != "allow":
             self._put("f.verdict <> 'allow'")  # in the words of the index
         for name in ("spoof", "shadow"):
@@ -146,6 +146,12 @@ _RARER: Final = (
 )
 
 
+def _is(wanted: Any) -> str:
+    """The comparison with one value, or with several any of which will do."""
+    count = len(either(wanted))
+    return "= ?" if count == 1 else f"IN ({', '.join('?' * count)})"
+
+
 def _aside(name: str, sought: Sought, kind: str | None) -> str:
     """What keeps a database from going by the tenant, which most records share, where there is anything else to go by."""
     return " || ''" if name == "tenant" and (kind is not None or any(getattr(sought, other) for other in _RARER)) else ""
@@ -173,7 +179,8 @@ def _of_person(sought: Sought, asking: Asking) -> list[Source]:
         return [(f"FROM filed f{asking.where()}", asking.values, order)]
     found: list[Source] = []
     if sought.person is not None:
-        found.append((f"FROM filed f{asking.where('f.principal = ?')}", [*asking.values, cut(sought.person)], order))
+        whose = asking.where(f"f.principal {_is(sought.person)}")
+        found.append((f"FROM filed f{whose}", [*asking.values, *map(cut, either(sought.person))], order))
     if sought.tags:
         marks = ", ".join("?" * len(sought.tags))
         places = f"SELECT DISTINCT chain, seq FROM tags WHERE tag IN ({marks})"  # noqa: S608 - our own text

@@ -20,6 +20,7 @@ from typing import Any, Final
 import psycopg
 from psycopg import pq
 
+from guard.core.names import Name
 from guard.errors import StoreError
 from guard.stores.postgres_errors import FailedError
 from guard.stores.stamp import Stamps
@@ -51,6 +52,7 @@ def _text(value: str) -> bytes:
 
 _GIVEN: Final[dict[type, Callable[[Any], bytes | None]]] = {
     str: _text,
+    Name: _text,
     int: b"%d".__mod__,
     bool: b"%d".__mod__,
     float: lambda value: repr(value).encode(),

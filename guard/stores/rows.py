@@ -12,6 +12,7 @@ from decimal import Decimal
 from functools import lru_cache, wraps
 from typing import Any, TypeAlias, TypeVar
 
+from guard.core import names
 from guard.core.model import CallKey, Content, ConversationRef, Evidence, Image, Outcome, ToolCall
 from guard.core.ports import CallRow, Vaulted
 from guard.core.reasons import Reason
@@ -137,7 +138,8 @@ def call_payload(row: CallRow) -> str:
     if outcome is not None:
         same = outcome.arguments is row.arguments
         told = [outcome.call_id, outcome.tool, same, None if same else outcome.arguments]
-    more = [row.salt, *([row.edits] if row.edits else [])]
+    whose = [] if row.erased else [[name, real] for name, real in names.pairs([row.key.ref.principal]).items()]
+    more = [row.salt, *([row.edits] if row.edits else []), *whose]
     return dump([row.call.id, row.call.tool, row.call.arguments, row.arguments, row.value, told, *more])
 
 
@@ -201,6 +203,10 @@ def call_row(columns: Columns, lock: Lock = OPEN) -> CallRow:
     call_id, tool, proposed, arguments, value, told, *more = load(
         body if body[:1] != MARK else lock.open(f"call:{name_of((tenant, conversation))}:{turn}:{position}", body)
     )
+    whose = dict(
+        [pair] if (pair := next((one for one in more if isinstance(one, list)), None)) else []
+    )  # all of `more` came later
+    principal = names.restored(principal, whose)
     ref = ConversationRef(tenant=tenant, principal=principal, conversation=conversation, branch=branch)
     return CallRow(
         key=CallKey(ref, turn, position, name),
@@ -224,7 +230,7 @@ def call_row(columns: Columns, lock: Lock = OPEN) -> CallRow:
         lease=None if lease is None else _time(lease),
         idem=idem,
         executor=executor,
-        salt=next((one for one in more if isinstance(one, str)), ""),  # both came later
+        salt=next((one for one in more if isinstance(one, str)), ""),
         edits=next((one for one in more if isinstance(one, dict)), {}),
     )
 

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
 
+from guard.core import names
 from guard.core.grants import Giver, Grant
 from guard.core.offers import SCOPES
 from guard.core.ports import CallRow
@@ -45,7 +46,7 @@ AGED = (
     " WHERE g.erased IS NULL AND (g.revoked <= ? OR g.until <= ? OR (g.until IS NULL AND g.at <= ?)) LIMIT ?"
 )
 WIPED = "UPDATE grants SET erased = ? WHERE id = ?"
-_RAW = ("constraint", "reason", "revoked_why", "salt")
+_RAW = ("constraint", "reason", "revoked_why", "salt", "veil")
 _DRAWN = ("used", "summed")
 
 
@@ -72,6 +73,7 @@ class SqlGrants(SqlBudgets):
         """Add or replace a grant. The part that holds its constraint is written first, and again only with what a person said of it."""
         fields = {name: value for name, value in asdict(grant).items() if name not in _DRAWN}
         raw = {name: fields.pop(name) for name in _RAW}
+        raw |= {"names": whose} if (whose := names.pairs(grant.people)) else {}
         payload = self.payload(f"grant:{grant.id}", "grant", rows.dump(raw))
         named = (grant.id, grant.tenant, grant.principal, grant.tool, grant.approval)
         self.run(KEEP, *named, grant.at, grant.until, grant.revoked_at, rows.dump(fields), payload)
@@ -132,13 +134,14 @@ def grant_row(columns: rows.Columns, lock: Lock) -> Grant | None:
 def _grant(columns: rows.Columns) -> Grant:
     name, detail, body = columns
     fields, raw = rows.load(detail), rows.load(body)
+    whose = raw.pop("names", {})
     givers = tuple(
         Giver(by=one["by"], roles=tuple(one["roles"]), at=_moment(one["at"]), assurance=one["assurance"])
         for one in fields.pop("givers")
     )
     times = {key: None if fields[key] is None else _moment(fields.pop(key)) for key in ("at", "until", "revoked_at")}
     fields["secret"] = tuple(fields["secret"])
-    grant = Grant(**{**fields, **raw, **times, "givers": givers})
+    grant = Grant(**{**fields, **raw, **times, "givers": givers}).calling(lambda one: names.restored(one, whose))
     if name != grant.id or grant.scope not in SCOPES or not isinstance(grant.constraint, dict) or not givers:
         raise ValueError("a grant of another form")
     return grant

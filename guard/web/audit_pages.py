@@ -128,14 +128,14 @@ def _sought(query: dict[str, str], tenant: str, store: Store) -> Sought:
         tenant=tenant,
         tool=text("tool"),
         reason=text("reason"),
-        conversation=text("conversation"),
-        actor=who,
+        conversation=persons.conversation(store, text("conversation")),
+        actor=persons.names(store, who, tenant, "actor"),
         state="approved" if who else None,
         kinds=(kind,) if kind else ("approval.vote", "approval.resolved") if who else (),
         verdict="refuse" if query.get("refused") else "hold" if query.get("held") else None,
         spoof=bool(query.get("spoof")),
         shadow=bool(query.get("shadow")),
-        person=text("person"),
+        person=persons.names(store, text("person"), tenant),
         tags=persons.tags(query["person"], store.secret, (tenant,)) if text("person") else (),
         behind=_behind(query.get("behind", "")),
         limit=SHOWN + 1,
@@ -203,7 +203,7 @@ async def filed(request: Request, person: Person) -> Response:
     made = await _made(request, person)
     name, data = f"audit-{made['month']}.html", page.whole(made).encode("utf-8", "replace")
     if request.method != "HEAD":
-        actor = {"type": "human", "ref": person.session.principal, "assurance": person.assurance, "via": person.via}
+        actor = {"type": "human", "ref": person.session.who, "assurance": person.assurance, "via": person.via}
         event = audit_exports.taken("report", name, hashlib.sha256(data).hexdigest(), actor, person.session.tenant)
         await asyncio.to_thread(_store(request).record, (), [event])
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 
 from guard.core.approval import Approval
 from guard.core.model import Session
+from guard.core.names import real
 from guard.core.values import JsonObject
 from guard.errors import ApprovalError
-from guard.runner.approvals import Approvals, View, wrote
+from guard.runner.approvals import Approvals, View, concerns, wrote
 from guard.runner.doubts import Doubts, Unknown
 from guard.web import shapes
 from guard.web.people import Person
@@ -47,7 +48,7 @@ class Desk:
 
     def asked(self, approval: Approval) -> bool:
         """Whether this person asked for the call."""
-        return (approval.requester, approval.tenant) == (self.me.principal, self.me.tenant)
+        return concerns(approval, self.me)
 
     def sees(self, approval: Approval) -> bool:
         """Whether this person may know of it: who asked for the call, who edited it, and who may decide."""
@@ -71,7 +72,7 @@ class Desk:
     def _visible(self, wanted: Wanted) -> Iterator[Approval]:
         every = self.approvals.list(status=wanted.status, tenant=self.me.tenant, conversation=wanted.conversation)
         for one in sorted(every, key=_place):
-            fits = wanted.tool in (None, one.tool) and wanted.requester in (None, one.requester)
+            fits = wanted.tool in (None, one.tool) and wanted.requester in (None, one.requester, real(one.requester))
             if fits and (wanted.after is None or _place(one) > wanted.after) and self.sees(one):
                 yield one
 
@@ -79,7 +80,7 @@ class Desk:
         """What this person may do about it with this credential; whether it counts is judged again when they do."""
         may = self.approvals.entitled(approval, self.me) if entitled is None else entitled
         acts = may and "vote" in self.person.scopes
-        voted = any(vote.by == self.me.principal for vote in approval.votes)
+        voted = any(self.me.means(vote.by) for vote in approval.votes)
         waits, live = approval.status == "pending", approval.status in _LIVE
         return {
             "asked": self.asked(approval),
@@ -118,9 +119,8 @@ class Desk:
 
     def unknown(self) -> list[Unknown]:
         """The calls in doubt that this person may settle or asked for."""
-        mine = (self.me.principal, self.me.tenant)
         found = self.doubts.list(tenant=self.me.tenant)
-        return [one for one in found if (one.requester, one.tenant) == mine or self.doubts.entitled(one, self.me)]
+        return [one for one in found if self.me.means(one.requester) or self.doubts.entitled(one, self.me)]
 
     def doubt(self, one: Unknown) -> JsonObject:
         """A call in doubt as JSON, and whether this person may settle it."""

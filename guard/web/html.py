@@ -17,6 +17,7 @@ from starlette.responses import Response
 from guard.core import legible
 from guard.core.facts import Part, span
 from guard.core.legible import Piece
+from guard.core.names import real
 from guard.core.wording import GONE, HEADING
 
 HERE = Path(__file__).parent
@@ -43,8 +44,8 @@ def page(name: str, status: int = 200, **values: object) -> Response:
 
 
 def shown(text: str) -> Markup:
-    """A text that somebody else wrote, with what is hidden in it spelled out."""
-    return marked(legible.pieces(text))
+    """A text that somebody else wrote, with what is hidden in it spelled out. Of a person, the real name where it is known."""
+    return marked(legible.pieces(real(text)))
 
 
 def marked(pieces: Iterable[Piece]) -> Markup:

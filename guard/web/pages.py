@@ -22,10 +22,11 @@ from starlette.routing import BaseRoute, Route
 
 from guard.core.approval import Approval
 from guard.core.briefing import STATUSES, Briefing, briefing, ended
+from guard.core.names import real
 from guard.core.values import digest
 from guard.core.wording import Ran
 from guard.errors import ApprovalError
-from guard.runner.approvals import View, wrote
+from guard.runner.approvals import View, concerns, wrote
 from guard.web import frame, giving, guarding, html
 from guard.web.edits import fields_of
 from guard.web.frame import Problem
@@ -136,12 +137,12 @@ def may(view: View, person: Person) -> May:
 
 def owns(approval: Approval, person: Person) -> bool:
     """Whether this person asked for it."""
-    return (approval.requester, approval.tenant) == (person.session.principal, person.session.tenant)
+    return concerns(approval, person.session)
 
 
 def voted(approval: Approval, person: Person) -> bool:
     """Whether this person has voted already."""
-    return any(vote.by == person.session.principal for vote in approval.votes)
+    return any(person.session.means(vote.by) for vote in approval.votes)
 
 
 def cannot(view: View, person: Person) -> str:
@@ -182,7 +183,7 @@ async def listed(request: Request, person: Person) -> Response:
         tool=query.get("tool", ""),
         who=query.get("person", ""),
         now=site(request).clock(),
-        me=person.session.principal,
+        me=person.session,
         state=_state_of(found),
     )
 
@@ -197,7 +198,9 @@ async def seen(request: Request, person: Person, status: str) -> list[Approval]:
 
 def _wanted(row: Approval, tool: str, who: str) -> bool:
     people = (row.requester, row.decided_by or "", *(vote.by for vote in row.votes))
-    return tool.casefold() in row.tool.casefold() and any(who.casefold() in name.casefold() for name in people)
+    return tool.casefold() in row.tool.casefold() and any(
+        who.casefold() in real(name).casefold() or who == name for name in people
+    )
 
 
 def _state_of(rows: Iterable[Approval]) -> str:

@@ -21,6 +21,7 @@ from starlette.routing import BaseRoute, Route
 
 from guard.core.approval import Approval, Seen
 from guard.core.briefing import utc
+from guard.core.names import real
 from guard.core.values import Json
 from guard.errors import ApprovalError
 from guard.runner.giving import Read
@@ -189,7 +190,7 @@ def told(error: ApprovalError, now: Approval, person: Person) -> Problem:
         text = f"Nothing was decided. This is revision {now.revision}: read it again, and what a yes may permit, then decide."
         return Problem(title=title, text=text)
     if error.code == "already_decided" and now.decided_by and now.decided_at is not None:
-        who = "you" if now.decided_by == person.session.principal else now.decided_by
+        who = "you" if person.session.means(now.decided_by) else real(now.decided_by)
         title = "You had decided already" if who == "you" else title
         return Problem(title=title, text=f"{now.status} by {who}, {utc(now.decided_at)}. Your click changed nothing.")
     if error.code == "not_given":

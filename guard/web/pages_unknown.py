@@ -54,7 +54,7 @@ def _rows(request: Request, person: Person) -> list[tuple[Unknown, tuple[Argumen
     found = []
     for one in doubts.list(tenant=me.tenant):
         settles = doubts.entitled(one, me)
-        if settles or (one.requester, one.tenant) == (me.principal, me.tenant):
+        if settles or me.means(one.requester):
             found.append((one, facts.plain(_masked(request, one)), settles and "vote" in person.scopes))
     return found
 

@@ -48,7 +48,9 @@ class Person:
 
 async def whose(request: Request) -> Person | None:
     """Whose request it is; None for nobody's. Raises RequestError where that cannot be found out (503), or too many wrong secrets came (429)."""
-    return await site(request).people.whose(request)
+    here = site(request)
+    found = await here.people.whose(request)
+    return None if found is None else replace(found, session=here.guard.known(found.session))
 
 
 async def who_may(request: Request, scope: str) -> Person:

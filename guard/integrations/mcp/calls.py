@@ -20,6 +20,7 @@ from guard.integrations.mcp.messages import GONE, NOT_DONE, RemoteError
 from guard.integrations.mcp.peer import GoneError, Peer
 from guard.integrations.mcp.results import Mould, formed, mould_of, value_of
 from guard.runner import AsyncGuard
+from guard.runner.approvals import concerns
 from guard.runner.chat import Chat
 from guard.runner.drivers_async import AsyncRun
 from guard.wires import wire
@@ -110,7 +111,7 @@ class Caller:
             return False
         try:
             approval = await self.guard.approvals.show(outcome.approval)
-            if not approval.by_self or approval.requester != self.session.principal:
+            if not approval.by_self or not concerns(approval, self.guard.known(self.session)):
                 return False
             left = max(1.0, approval.expires_at - self.guard.store.now())
             asked = question(approval.tool, approval.arguments, approval.show)

@@ -22,6 +22,7 @@ from guard.integrations.mcp.listing import Listing, judge, registered, shown
 from guard.integrations.mcp.peer import Peer
 from guard.policy.pins import Pin
 from guard.runner import AsyncGuard
+from guard.runner.opening import ref_of
 from guard.tools import RegisteredTool
 
 _FRESH = 60.0  # seconds that a listing is relied on when a tool is called
@@ -119,7 +120,8 @@ class View:
         new = {name: why for name, why in self.listing.refused.items() if (name, why) not in self._recorded}
         if not new:
             return
-        events = tuple(drifted(self.ref, self.desk.server, name, why, guard.redactor) for name, why in new.items())
+        ref = ref_of(guard, self.session, self.ref.conversation)
+        events = tuple(drifted(ref, self.desk.server, name, why, guard.redactor) for name, why in new.items())
         await asyncio.to_thread(guard.store.record, (), events)
         for name, why in new.items():
             self.desk.say(f"refused: the tool {self.desk.hidden(name)!r} of the server {self.desk.server}: {why}")

@@ -21,6 +21,7 @@ from guard.integrations.mcp.desk import Desk, View
 from guard.integrations.mcp.passing import Addresses, Mask
 from guard.integrations.mcp.peer import MOST_OPEN, Channel, GoneError, Peer
 from guard.integrations.mcp.ways import Back
+from guard.runner.opening import ref_of
 
 CANCELLED = -32800
 _LAST = 1.0  # seconds for an answer to somebody who may not read any more
@@ -195,7 +196,7 @@ class Relay:
         caller = Caller(
             guard=guard,
             session=self.session,
-            ref=self.ref,
+            ref=ref_of(guard, self.session, self.ref.conversation),
             offered=self.view.offered(guard),
             client=self.client,
             asks=self._asks,

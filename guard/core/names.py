@@ -1,0 +1,53 @@
+"""Names: a reference to a person, together with the real name while that is known. Comes before the model; pure.
+
+It is a text like any other, equal to the reference, so that it is written, compared and counted as such wherever names are; only who asks for the real name
+gets it. What is kept holds the reference alone, the payloads excepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, Self
+
+
+class Name(str):
+    """A reference that knows whom it means."""
+
+    __slots__ = ("real",)
+
+    real: str
+
+    def __new__(cls, reference: str, real: str = "") -> Self:
+        """The reference, and the real name."""
+        made = super().__new__(cls, reference)
+        made.real = real
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Name, (str(self), self.real)
+
+
+def real(name: str) -> str:
+    """The real name behind a reference that knows it; else the name as it stands."""
+    return (name.real or str(name)) if isinstance(name, Name) else name
+
+
+def pairs(names: Iterable[str | None]) -> dict[str, str]:
+    """The references among these names, each with its real name: for a payload."""
+    return {str(name): name.real for name in names if isinstance(name, Name) and name.real}
+
+
+def whole(value: Any, change: Callable[[str], str], fields: Iterable[str]) -> Any:
+    """A dataclass with these fields of it changed: names, or tuples of them; None stays."""
+    found = {field: getattr(value, field) for field in fields}
+    new = {
+        field: tuple(map(change, one)) if isinstance(one, tuple) else one if one is None else change(one)
+        for field, one in found.items()
+    }
+    return replace(value, **new)
+
+
+def restored(name: str, known: dict[str, str]) -> str:
+    """A name as it was before it was kept without what it means."""
+    return Name(name, known[name]) if name in known else name
