@@ -22,6 +22,7 @@ from guard.integrations.mcp.listing import Listing, judge, registered, shown
 from guard.integrations.mcp.peer import Peer
 from guard.policy.pins import Pin
 from guard.runner import AsyncGuard
+from guard.runner.ahead import Newest
 from guard.tools import RegisteredTool
 
 _FRESH = 60.0  # seconds that a listing is relied on when a tool is called
@@ -91,6 +92,7 @@ class View:
         self.desk, self.server, self.session, self.ref = desk, server, session, ref
         self.listing = Listing()
         self.stale = True
+        self.ahead = Newest()
         self._at = 0.0
         self._recorded: set[tuple[str, str]] = set()
         self._lock = asyncio.Lock()

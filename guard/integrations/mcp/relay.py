@@ -198,6 +198,7 @@ class Relay:
             ref=self.ref,
             offered=self.view.offered(guard),
             client=self.client,
+            ahead=self.view.ahead,
             asks=self._asks,
         )
         self._tokens[errand.token] = number
