@@ -146,6 +146,9 @@ def compare(folder: str, fastmcp: str, calls: int) -> None:
             "no proxy": Spoken(behind),
             "fastmcp": Spoken([fastmcp, str(proxy), *behind]),
             "guard": Spoken([sys.executable, *words]),
+            "guard, batched": Spoken(
+                [sys.executable, *words[:3], "--batch-reads", "0.5", "--store", f"sqlite:///{place}/b.db", *words[3:]]
+            ),
         }
         for tool in ("look", "act"):
             measure(tool, ways, calls)
@@ -162,13 +165,13 @@ def measure(tool: str, ways: dict[str, Spoken], calls: int) -> None:
             if number >= 20:
                 times[name].append(took)
     medians = {name: median(found) * 1e3 for name, found in times.items()}
-    ratio = median(own / other for own, other in zip(times["guard"], times["fastmcp"], strict=True))
     spent = {name: (used[name] + way.cpu()) / (calls + 20) for name, way in ways.items()}
     for name in ways:
         print(f"  {tool}: {name} {medians[name]:.2f} ms, of which {spent[name]:.2f} ms processor time on average")
-    print(
-        f"  {tool}: guard costs {ratio:.2f} times FastMCP's proxy in time, {spent['guard'] / spent['fastmcp']:.2f} in processor time (bar 1.3)"
-    )
+    for name in ("guard", "guard, batched"):
+        ratio = median(own / other for own, other in zip(times[name], times["fastmcp"], strict=True))
+        work = spent[name] / spent["fastmcp"]
+        print(f"  {tool}: {name} costs {ratio:.2f} times FastMCP's proxy in time, {work:.2f} in processor time (bar 1.3)")
 
 
 if __name__ == "__main__":
