@@ -5,6 +5,9 @@ Random plots are played twice, once with a memory of the newest turn and once wi
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -175,3 +178,48 @@ def test_a_store_with_several_writers_is_not_asked_for_it() -> None:
         ahead = Newest()
         assert [single(world, "look", {}, ahead, str(n)).status for n in range(3)] == ["done"] * 3
         assert not any(isinstance(command, p.Outright) for command in world.trace)
+
+
+DIES = """
+import os, signal, sys
+sys.path[:0] = sys.argv[3:]
+from test_ahead import single
+from world_parts import EMPLOYEE, OPEN
+from worlds import World
+from stages import STAGES
+from guard.runner.ahead import Newest
+
+class Deadly:
+    timed, ran = frozenset(), []
+
+    def next(self, name, arguments):
+        if name == "act":
+            os.kill(os.getpid(), signal.SIGKILL)
+        from stages import Give
+        return Give({"n": 1})
+
+with World("sync", OPEN, EMPLOYEE, url=sys.argv[1]) as world:
+    ahead = Newest()
+    single(world, "look", {}, ahead)
+    STAGES.append(Deadly())
+    single(world, "act" if sys.argv[2] == "act" else "look", {"n": 1}, ahead, "2")
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_in_the_action_leaves_its_claim_and_records(tmp_path: Path) -> None:
+    """Killed in the tool: proposal, decision and start are on the disk, the call is in doubt, and another process does not run it again."""
+    url = f"sqlite:///{tmp_path}/guard.db"
+    here = str(Path(__file__).parent)
+    words = [sys.executable, "-W", "ignore", "-c", DIES, url, "act", here, str(Path(here).parent)]
+    assert subprocess.run(words, capture_output=True, check=False, cwd=tmp_path).returncode == -signal.SIGKILL
+    with World("sync", OPEN, EMPLOYEE, url=url) as world:
+        ref = world.guard._ref(world.session, "conv")
+        assert [(row.status, row.attempt) for row in world.store.rows(ref)] == [("done", 0), ("started", 1)]
+        kinds = [event["kind"] for event in world.audit() if event.get("turn") == 2]
+        assert kinds == ["call.proposed", "call.decided", "call.begin"]
+        world.clock.now += 100_000
+        again = single(world, "act", {"n": 1}, Newest(), "3")
+        assert (again.status, [name for name, _ in world.ran]) == ("unknown", [])
+        assert verify_store(world.store).ok
+        world.store.close()

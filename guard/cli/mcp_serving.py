@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import logging
 import os
 import secrets
@@ -54,9 +55,12 @@ def serve(arguments: argparse.Namespace, session: Session | None, ceilings: Ceil
     shown.setFormatter(logging.Formatter("guard: %(message)s"))
     log.addHandler(shown)  # what a tool raised, and why a changed policy was not taken
     desk = desk_of(arguments, ceilings)
+    gc.collect()
+    gc.freeze()  # what is there by now stays: no call waits for it to be looked through
     try:
         return asyncio.run(_until_told(arguments, desk, session))
     finally:
+        gc.unfreeze()
         desk.close()
         log.removeHandler(shown)
 
