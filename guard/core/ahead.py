@@ -12,6 +12,7 @@ from dataclasses import replace
 from guard.core import ports as p
 from guard.core.board import Board
 from guard.core.concluding import conclude
+from guard.core.context import Context
 from guard.core.limit import exhausted
 from guard.core.model import Allow, AuthorizedCall, Refusal, ValidCall
 from guard.core.quotas import Drawing
@@ -23,6 +24,12 @@ from guard.core.taking import claim_of
 def foreseen(last: p.Opened) -> p.Opened:
     """The turn after this one, where nobody says anything in between: of no cost, like every call without a wire."""
     return replace(last, turn=last.turn + 1, steps=last.steps + 1, again=p.Again.NEW, rows={})
+
+
+def likely(opening: p.OpenTurn, context: Context) -> p.Opened | None:
+    """The turn to judge a call in before it is opened; None where that is not known, or where a person may have to be asked in between."""
+    tool = context.policy.tools.get(opening.calls[0].tool) if len(opening.calls) == 1 else None
+    return context.ahead if tool is not None and not tool.approval else None
 
 
 def ahead(board: Board) -> bool:

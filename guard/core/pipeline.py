@@ -18,7 +18,7 @@ from typing import cast
 
 from guard.core import answer, audit_asked
 from guard.core import ports as p
-from guard.core.ahead import ahead, planned
+from guard.core.ahead import ahead, likely, planned
 from guard.core.approve import approve, proposal
 from guard.core.authorize import authorize, lookups
 from guard.core.bind import bind
@@ -70,8 +70,9 @@ def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False
     salts = [context.salt() for _ in opening.calls]
     told_ = partial(told, opening, context, salts)
     opening = replace(opening, usage=priced(opening.usage, context.policy.limits), told=told_)
-    if context.ahead is not None and not truncated and len(opening.calls) == 1:
-        found = yield from _at_once(opening, context, context.ahead, salts)
+    turn = None if truncated else likely(opening, context)
+    if turn is not None:
+        found = yield from _at_once(opening, context, turn, salts)
         if found is not None:
             return found
     try:

@@ -48,8 +48,10 @@ class Newest:
         return replace(context, ahead=foreseen(self._last)) if at_once and self._last is not None else context
 
     def learn(self, walked: Walked) -> None:
-        """See Ahead."""
-        self._last = walked.opened
+        """See Ahead. Of calls that overlap the newest counts, whichever ends last."""
+        opened = walked.opened
+        if opened is not None and (self._last is None or opened.turn > self._last.turn):
+            self._last = opened
 
 
 NOTHING_AHEAD: Ahead = _Nothing()
