@@ -12,7 +12,8 @@ from reports import EVERY, outcome, start, states
 from wire_helpers import answers
 from wire_models import accepted
 
-from guard.core.model import Image
+from guard.core.model import Image, Outcome
+from guard.integrations.mcp.results import result_of
 from guard.tools.results import normalise
 
 RAW = b"%PDF-1.7\n" + bytes(2_000)
@@ -159,3 +160,11 @@ def test_a_pdf_in_a_failed_result_is_named(tmp_path: Path, wire: str) -> None:
     turn = desk.propose(("c1", "look", {}))
     assert states(turn) == ["failed"]
     accepted(wire, turn.messages)
+
+
+def test_a_pdf_goes_on_over_mcp_as_a_resource() -> None:
+    """Where the policy shows it, an MCP client gets it as an embedded resource, never as a picture."""
+    done = Outcome(call_id="1", tool="look", status="done", reason=None, arguments={}, content=("the page", PAPER))
+    found = result_of(done, None, promised=False)
+    inner = {"uri": "guard:document", "mimeType": "application/pdf", "blob": PDF}
+    assert found["content"] == [{"type": "text", "text": "the page"}, {"type": "resource", "resource": inner}]
