@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from guard.policy.source import File
 
 DEFAULT_STORE = "sqlite:///guard.db"
-_LONGEST = 60.0  # seconds that the records of look-ups may wait
+LONGEST_BATCH = 60.0  # seconds that the records of look-ups may wait
 _LOOK = 1.0  # seconds between two looks at a policy folder
 
 
@@ -161,8 +161,8 @@ def _origin(plan: Plan, mark: str, built: Built, opened: Store, options: Options
 def _store(url: str, options: Options) -> Store:
     """The store, with its key. Raises StoreError, GuardError."""
     within = options.get("batch_reads")
-    if within is not None and not 0 < within <= _LONGEST:
-        raise GuardError(f"batch_reads= takes seconds above 0, up to {_LONGEST:g}: what a crash may lose")
+    if within is not None and not 0 < within <= LONGEST_BATCH:
+        raise GuardError(f"batch_reads= takes seconds above 0, up to {LONGEST_BATCH:g}: what a crash may lose")
     return open_store(url, clock=options.get("clock"), keys=given_key(options.get("payload_key"), os.environ), batch=within)
 
 

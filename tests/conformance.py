@@ -176,7 +176,7 @@ def truncated(wire: str, reply: dict[str, Any]) -> dict[str, Any]:
 
 WAYS: dict[str, tuple[type[Way], str]] = {
     **dict.fromkeys(sorted(WIRES), (Way, "answer")),
-    **{f"{wire} streamed": (Streamed, "answer") for wire in sorted(WIRES)},
+    **{f"{wire} streamed": (Streamed, "answer") for wire in sorted(WIRES) if wire in EVENTS},
     **{f"{wire} suspended": (Way, "suspend") for wire in sorted(WIRES)},
     "guard.call": (Plain, "answer"),
 }

@@ -12,7 +12,7 @@ from typing import Any
 
 from wire_helpers import PNG
 
-from guard import Session, ToolError
+from guard import Image, Session, ToolError
 
 POLICY = """
 tools:
@@ -39,6 +39,7 @@ tools:
   sent: {kind: action, allow: [staff], approve: never, timeout: 50ms}
   private: {kind: read, allow: [staff]}
   shot: {kind: read, allow: [staff]}
+  paper: {kind: read, allow: [staff]}
   none: {kind: read, allow: [staff]}
 limits: {run: {calls: 60, equal: 3}}
 """
@@ -59,6 +60,8 @@ def _waits() -> str:
     return "late"
 
 
+PAPER = Image(data="JVBERi0xLjcgAAE=", media_type="application/pdf")  # a document of which no policy here speaks
+
 TOOLS: dict[str, Callable[..., Any]] = {
     **{
         name: lambda n=0: {"n": n}
@@ -76,6 +79,7 @@ TOOLS: dict[str, Callable[..., Any]] = {
     "sent": _waits,
     "private": lambda: {"mail": "ann@example.com", "rows": [{"iban": "DE89370400440532013000"}], "n": 3},
     "shot": lambda: ["the page", PNG, "end"],
+    "paper": lambda: ["the page", PAPER, "end"],
     "none": lambda: None,
     "unlisted": lambda: "never",
 }
@@ -156,5 +160,6 @@ SCENARIOS: dict[str, Scenario] = {
     "empty ids": Scenario(calls=(("", "act", '{"n": 1}'), ("", "look", '{"n": 2}')), then=(DONE, DONE)),
     "redaction": one("private", "done"),
     "text and picture": one("shot", "done"),
+    "text and document": one("paper", "done"),
     "nothing": one("none", "done"),
 }  # fmt: skip

@@ -155,8 +155,8 @@ def _anthropic_results(blocks: list[dict], waiting: list[str], where: str) -> No
         content = result.get("content")
         inner = content if isinstance(content, list) else []
         _anthropic_texts(inner, where)
-        need(all(block["type"] in ("text", "image") for block in inner), f"{where}.tool_result: text and image blocks only")
-        pictures = any(block["type"] == "image" for block in inner)
+        need(all(block["type"] in ("text", "image", "document") for block in inner), f"{where}.tool_result: not such blocks")
+        pictures = any(block["type"] != "text" for block in inner)
         need(not (result.get("is_error") and pictures), f"{where}: when `is_error` is true all content must be type `text`")
 
 

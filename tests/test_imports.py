@@ -46,6 +46,7 @@ LANGUAGE = (
     "commands",
     "acting",
     "granting",
+    "outright",
     "log",
     "searching",
     "ports",
@@ -98,6 +99,8 @@ HELPERS = (
     "standing",
     "unopened",
     "permits",
+    "ahead",
+    "walked",
 )  # as well, and the language
 ROOMS = ("parse", "bind", "validate", "ground", "authorize", "limit", "approve", "redact")  # never each other
 BOUNDARY = (
@@ -141,6 +144,7 @@ def _core() -> dict[str, tuple[str, ...]]:
     rules["core.endings"] += ("core.redact",)  # what an executed call means includes what may be shown of it
     rules["core.standing"] += ("core.ground",)
     rules["core.quotas"] += ("core.limit",)  # the room's work on a whole turn
+    rules["core.ahead"] += ("core.limit",)  # whether time alone makes a difference to it
     rules["core.approve"] += ("core.pointers", "core.presented", "core.edited", "core.rights")
     rules["core.permits"] += ("core.approve",)  # likewise
     rules["core.redact"] += ("core.cutting", "core.hiding")

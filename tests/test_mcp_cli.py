@@ -127,6 +127,7 @@ MISUSE: list[tuple[str, list[str], str]] = [
         ["--conversation", "c", "--http", "127.0.0.1:0", "--", "y"],
         "--conversation is for standard input",
     ),
+    ("records that wait too long", ["--batch-reads", "3600", "--", "y"], "--batch-reads: at most"),
     ("no policy", ["--policy", "nowhere", "--", "y"], "there is no such folder"),
     ("everybody's port", ["--principal", "E", "--http", "0.0.0.0:0", "--", "y"], "127.0.0.1 only"),
     ("no port", ["--principal", "E", "--http", "localhost", "--", "y"], "write HOST:PORT"),

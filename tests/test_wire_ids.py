@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from wire_helpers import (
     ANTHROPIC,
@@ -115,6 +115,7 @@ anything = st.one_of(st.text(max_size=6), st.sampled_from(["", "a", "a_2", "a.b"
 
 
 @both
+@settings(deadline=None)
 @given(data=st.data())
 def test_what_is_stored_reads_the_same_again(name, data):
     """For any ids, names and arguments: stored and results pair one to one, and reading what was stored changes nothing."""

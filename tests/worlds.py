@@ -92,6 +92,7 @@ class Faulty:
         "record",
         "hold",
         "claim",
+        "outright",
         "say",
         "rows",
         "approval",

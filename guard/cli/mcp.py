@@ -11,6 +11,7 @@ import argparse
 from guard.cli.init_sources import seconds
 from guard.cli.mcp_session import ENVIRONMENT, add_session, session_of
 from guard.cli.places import DEFAULT_POLICY, UsageError, policy_folder
+from guard.compose import LONGEST_BATCH
 
 EXAMPLES = f"""examples:
   guard mcp --policy /srv/policies -- npx -y @modelcontextprotocol/server-filesystem /srv/files
@@ -52,6 +53,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--timeout", type=seconds, default=300.0, metavar="SECONDS", help="for one answer of the server; default: %(default)s"
     )
+    parser.add_argument(
+        "--batch-reads",
+        type=seconds,
+        metavar="SECONDS",
+        help="how allowed look-ups ended is written so much later, together: what a crash may lose of them; default: at once",
+    )
     parser.add_argument("--http", metavar="HOST:PORT", help="serve streamable HTTP at /mcp instead of standard input and output")
     add_session(parser)
     parser.set_defaults(run=run)
@@ -65,6 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--token-env is for --url (a server that is started inherits the environment)")
     if arguments.conversation and arguments.http:
         raise UsageError("--conversation is for standard input and output: over HTTP each session is a conversation of its own")
+    if arguments.batch_reads is not None and arguments.batch_reads > LONGEST_BATCH:
+        raise UsageError(f"--batch-reads: at most {LONGEST_BATCH:g} seconds, since a crash may lose what waits")
     loaded = policy_folder(arguments.policy)
     session = session_of(arguments, loaded.policy)
     from guard.cli.mcp_serving import serve  # noqa: PLC0415 - asyncio and the proxy: only where they run

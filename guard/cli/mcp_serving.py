@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import logging
 import os
 import secrets
@@ -54,9 +55,12 @@ def serve(arguments: argparse.Namespace, session: Session | None, ceilings: Ceil
     shown.setFormatter(logging.Formatter("guard: %(message)s"))
     log.addHandler(shown)  # what a tool raised, and why a changed policy was not taken
     desk = desk_of(arguments, ceilings)
+    gc.collect()
+    gc.freeze()  # what is there by now stays: no call waits for it to be looked through
     try:
         return asyncio.run(_until_told(arguments, desk, session))
     finally:
+        gc.unfreeze()
         desk.close()
         log.removeHandler(shown)
 
@@ -92,7 +96,7 @@ def desk_of(arguments: argparse.Namespace, ceilings: Ceilings) -> Desk:
     store = arguments.store or f"sqlite:///{folder.parent / 'guard.db'}"
     return Desk(
         server=arguments.server,
-        make=lambda tools: make_guard(str(folder), store, arguments.server, tools, keys_of(arguments)),
+        make=lambda tools: make_guard(str(folder), store, arguments.server, tools, keys_of(arguments), arguments.batch_reads),
         pins=lambda: server_pins(folder, arguments.server),
         hide=Hiding(folder),
         say=say,
@@ -119,12 +123,19 @@ class Hiding:
         return self._redactor.detect(key, text)
 
 
-def make_guard(folder: str, store: str, server: str, tools: Sequence[RegisteredTool], keys: Keyring | None = None) -> AsyncGuard:
+def make_guard(
+    folder: str,
+    store: str,
+    server: str,
+    tools: Sequence[RegisteredTool],
+    keys: Keyring | None = None,
+    batch_reads: float | None = None,
+) -> AsyncGuard:
     """The guard for a server's tools. A tool of the policy that the server does not offer stands there and cannot be called."""
     every = [*tools, *absent(folder, server, tools)]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PolicyWarning)
-        guard = AsyncGuard.load(folder, tools=every, store=store, watch=True, payload_key=keys)
+        guard = AsyncGuard.load(folder, tools=every, store=store, watch=True, payload_key=keys, batch_reads=batch_reads)
     for warning in caught:
         say(str(warning.message))
     return guard

@@ -26,7 +26,7 @@ from guard.core.model import (
     ToolCall,
     ValidCall,
 )
-from guard.core.ports import AskApproval, CallRow, Opened, Redactor
+from guard.core.ports import AskApproval, CallRow, ClaimAnswer, Opened, Redactor
 from guard.core.reasons import Reason
 from guard.core.sealing import veiled
 from guard.core.values import Json
@@ -83,6 +83,7 @@ class Board:
     last: list[object] = field(default_factory=list)  # the furthest proof of each call, for the audit
     lost: dict[int, CallRow] = field(default_factory=dict)  # calls that were taken before, lost, and may be taken again
     asks: list[AskApproval] = field(default_factory=list)  # what a person is to be asked, opened with the decisions
+    won: dict[int, ClaimAnswer] = field(default_factory=dict)  # what claims gave that were written with the decision
     probed: set[int] = field(default_factory=set)  # those of them whose probe said that they did not take effect
     shadowed: dict[int, tuple[str, ...]] = field(default_factory=dict)  # what shadow rules would have refused
     idle: list[str] = field(default_factory=list)  # rules about results that met nothing, for the turn's report

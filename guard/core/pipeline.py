@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
 from guard.core import answer, audit_asked
 from guard.core import ports as p
+from guard.core.ahead import ahead, likely, planned
 from guard.core.approve import approve, proposal
 from guard.core.authorize import authorize, lookups
 from guard.core.bind import bind
@@ -25,7 +26,7 @@ from guard.core.board import Board, Waits
 from guard.core.concluding import conclude
 from guard.core.context import Context, Item, salt_of
 from guard.core.edited import edited
-from guard.core.endings import Ended, within
+from guard.core.endings import Ended
 from guard.core.ground import ground
 from guard.core.handles import Signs
 from guard.core.limit import priced
@@ -35,7 +36,6 @@ from guard.core.model import (
     Approval,
     AuthorizedCall,
     BoundCall,
-    CallKey,
     GroundedCall,
     Hold,
     Outcome,
@@ -58,20 +58,8 @@ from guard.core.standing import holds, ledgers_of, said_since
 from guard.core.taking import act, give_up, join, overtaken
 from guard.core.unopened import told, unopened
 from guard.core.validate import validate
+from guard.core.walked import Walked, cut, items_of, walked
 from guard.errors import ApprovalError, StoreError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Walked:
-    """The outcomes of a turn, one for each call in order, whether a budget of the run is used up, and the questions that were opened.
-
-    `idle` names rules about results that met nothing in one.
-    """
-
-    outcomes: tuple[Outcome, ...]
-    limited: bool
-    asked: tuple[Approval, ...] = ()
-    idle: tuple[str, ...] = ()
 
 
 def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False, most: int | None = None) -> p.Flow[Walked]:
@@ -80,40 +68,46 @@ def guard_turn(opening: p.OpenTurn, context: Context, *, truncated: bool = False
     `truncated` says that the message was cut off: nothing of it may run. `most` is how many calls the provider takes back.
     """
     salts = [context.salt() for _ in opening.calls]
+    told_ = partial(told, opening, context, salts)
+    opening = replace(opening, usage=priced(opening.usage, context.policy.limits), told=told_)
+    turn = None if truncated else likely(opening, context)
+    if turn is not None:
+        found = yield from _at_once(opening, context, turn, salts)
+        if found is not None:
+            return found
     try:
-        usage = priced(opening.usage, context.policy.limits)
-        opened = yield from p.ask(replace(opening, usage=usage, told=partial(told, opening, context, salts)))
+        opened = yield from p.ask(opening)
         context.gap.written()
     except StoreError as error:
         return Walked(outcomes=(yield from unopened(opening, context, error.code)), limited=False)
-    since = min([opened.turn, *(row.key.turn for row in opened.rows.values())])  # siblings of the first time count as siblings
-    items = tuple(
-        Item(
-            key=CallKey(opening.ref, opened.turn, index, opening.key),
-            call=call,
-            row=(row := opened.rows.get(index)),
-            since=since,
-            salt=salt_of(row, salts[index]),
-        )
-        for index, call in enumerate(opening.calls)
-    )
+    items = items_of(opening, opened, salts)
     board = Board(items=items, context=context, opened=opened)
     board.each(ToolCall, lambda index, _: recall(items[index], opened))
     if truncated:
         board.each(ToolCall, lambda _, __: Refusal(reason=Reason.TRUNCATED_REPLY))
-    ceiling = context.policy.ceilings.message_calls
-    if most is not None and most <= ceiling:
-        _cut(board, most, Refusal(reason=Reason.LIMIT_REACHED, detail=f"The provider takes at most {most} calls in one message."))
-    else:
-        detail = f"One message may hold at most {ceiling} calls."
-        _cut(board, ceiling, Refusal(reason=Reason.LIMIT_REACHED, detail=detail, rules=("ceiling message_calls",)))
+    cut(board, most)
     return (yield from _walk(board))
 
 
-def _cut(board: Board, most: int, over: Refusal) -> None:
-    """Refuse the calls of a message behind the first so many."""
-    if len(board.items) > most:
-        board.each(ToolCall, lambda index, call: over if index >= most else call)
+def _at_once(opening: p.OpenTurn, context: Context, turn: p.Opened, salts: Sequence[str]) -> p.Flow[Walked | None]:
+    """Walk a single call in the turn that is foreseen, and have all of it written in one transaction; None: nothing was written."""
+    board = Board(items=items_of(opening, turn, salts), context=context, opened=turn)
+    try:
+        ledgers = yield from judge(board)
+        drawn = wanted(board, ledgers)
+        board.each(AuthorizedCall, lambda _, call: Allow(call=call) if call.approval is None else call)
+        command = planned(board, opening, drawn)
+        stood = None if command is None else (yield from p.ask(command))
+    except (StoreError, p.HaltedError):
+        return None
+    if stood is None:
+        return None
+    context.gap.written()
+    board.opened = stood.opened
+    if stood.won is not None:
+        board.won[0] = stood.won
+    yield from _perform(board)
+    return walked(board)
 
 
 def settle_calls(rows: Sequence[p.CallRow], context: Context) -> p.Flow[Walked]:
@@ -140,8 +134,7 @@ def _walk(board: Board) -> p.Flow[Walked]:
         board.abandon(answer.unstored(error.code))
         conclude(board)
     yield from _perform(board)
-    asked = tuple(ask.proposal for ask in board.asks)
-    return Walked(outcomes=within(board), limited=board.stop, asked=asked, idle=tuple(dict.fromkeys(board.idle)))
+    return walked(board)
 
 
 def judge(board: Board, *, known: bool = True) -> p.Flow[dict[int, p.Ledger]]:
@@ -183,7 +176,7 @@ def _hidden(board: Board) -> p.Flow[Hidden]:
 def _aliases(board: Board) -> p.Flow[None]:
     """An action equal to one that is held, under way, in doubt or just done is that one."""
     marks = tuple(dict.fromkeys(call.mark for _, call in board.having(ValidCall) if call.mark))
-    if marks:
+    if marks and not ahead(board):
         adopt(board, (yield from p.ask(p.FindTwins(ref=board.context.ref, marks=marks))))
 
 

@@ -59,6 +59,7 @@ from guard.core.commands import (
 from guard.core.granting import GrantStore
 from guard.core.log import Log, Sealed
 from guard.core.model import Approval, CallKey, ConversationRef, Session
+from guard.core.outright import Outright, OutrightStore, Stood
 from guard.core.redaction import REDACTION, Redaction
 from guard.core.rules import Limits, Tool
 from guard.core.searching import SearchStore, Sought
@@ -94,6 +95,7 @@ __all__ = [
     "Log",
     "OpenTurn",
     "Opened",
+    "Outright",
     "Policy",
     "Probe",
     "Probed",
@@ -104,6 +106,7 @@ __all__ = [
     "Sealed",
     "Shadowed",
     "Sought",
+    "Stood",
     "Store",
     "TakeQuota",
     "Together",
@@ -167,7 +170,7 @@ class Policy:
 # -- what the host brings --------------------------------------------------------------------------------------------
 
 
-class Store(GrantStore, Log, SearchStore, Protocol):
+class Store(GrantStore, OutrightStore, Log, SearchStore, Protocol):
     """Where ledger, approvals, budgets and audit live. Synchronous; each method is one transaction, and raises StoreError for every outage."""
 
     blocking: bool  # whether calls may wait for a disk or network, so that async callers use a thread

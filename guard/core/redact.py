@@ -70,7 +70,7 @@ def _blocks(content: Sequence[Block], tool: Tool, redactor: Redactor, view: View
     torn = fields.torn([str(block) for block in content if isinstance(block, str)])
     for block in content:
         if isinstance(block, Image):
-            blocks += [block] if _seen(block, view) and not fields.keeps else []
+            blocks += _pictured(block, view) if not fields.keeps else []
         elif view.blocks.resources if isinstance(block, Embedded) else view.blocks.text:
             kept = None if torn and prose(str(block)) else fields.of(block)
             blocks += [] if _is_empty(kept) and kept != block else [_block(kept, tool, redactor, kinds)]
@@ -80,6 +80,13 @@ def _blocks(content: Sequence[Block], tool: Tool, redactor: Redactor, view: View
     alone = blocks[0] if len(content) == 1 and isinstance(content[0], Embedded) else None
     shown = str(alone) if isinstance(alone, str) else tuple(blocks)
     return Shown(content=shown, hidden=tuple(sorted(kinds)), idle=fields.idle(), shut=fields.shut, pairs=tuple(kinds.pairs))
+
+
+def _pictured(image: Image, view: View) -> list[Block]:
+    """A picture that may be seen, a note for a document that may not, and nothing for a picture that may not."""
+    if _seen(image, view):
+        return [image]
+    return [image.left_out] if image.document and view.blocks.resources else []
 
 
 def _seen(image: Image, view: View) -> bool:

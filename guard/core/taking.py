@@ -36,7 +36,7 @@ def act(board: Board, index: int, allow: Allow) -> p.Flow[Outcome]:
         return (yield from refuse_late(board, index, answer.unstored(board.down)))
     for _ in range(_ROUNDS):
         try:
-            won = yield from p.ask(_claim(board, index, allow))
+            won = board.won.pop(index, None) or (yield from p.ask(claim_of(board, index, allow)))
         except StoreError as error:
             board.down = error.code
             return (yield from refuse_late(board, index, answer.unstored(error.code)))
@@ -50,7 +50,8 @@ def act(board: Board, index: int, allow: Allow) -> p.Flow[Outcome]:
     return board.doubt(index, board.lost[index])
 
 
-def _claim(board: Board, index: int, allow: Allow) -> p.Claim:
+def claim_of(board: Board, index: int, allow: Allow) -> p.Claim:
+    """What takes an action that was allowed."""
     key, call, context = board.keys[index], allow.call, board.context
     spent = allow.approval.id if allow.approval else None
     idem = idempotency(call.valid, key, board.run(index))

@@ -20,11 +20,13 @@ from guard.core.paths import Path
 Levels: TypeAlias = tuple[frozenset[str], ...]
 """The roles of a session, then those of the session that it is within, and so on."""
 
+PDF: Final = "application/pdf"
 _MAGIC: Final = {
     "image/png": (b"\x89PNG",),
     "image/jpeg": (b"\xff\xd8\xff",),
     "image/gif": (b"GIF8",),
     "image/webp": (b"RIFF",),
+    PDF: (b"%PDF-",),
 }
 _MOST = 256  # combinations of roles that are remembered
 
@@ -48,7 +50,10 @@ class Reveal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks:
-    """Which kinds of content are shown. `images` None: of every type; else only of these, and only where the data begins like it."""
+    """Which kinds of content are shown. `images` None: every picture; else only these types, and only where the data begins like it.
+
+    A PDF is shown where its type is named: it is text that nobody has looked at.
+    """
 
     text: bool = True
     structured: bool = True
@@ -58,7 +63,7 @@ class Blocks:
     def shows(self, media_type: str, data: str) -> bool:
         """Whether a picture (base64 text) is shown."""
         if self.images is None:
-            return True
+            return media_type != PDF
         try:
             head = base64.b64decode(data[:16], validate=True)
         except (binascii.Error, ValueError):

@@ -10,6 +10,7 @@ from guard.core.model import Image, Outcome
 from guard.core.values import JsonObject
 from guard.errors import GuardError
 from guard.integrations.extras import needed
+from guard.wires.texts import plainly
 
 _CUT = frozenset({"length", "max_tokens", "MAX_TOKENS", "model_length"})
 _SHOWN = "(a picture: it follows the results)"
@@ -87,6 +88,7 @@ def message_of(outcome: Outcome, call: Any) -> Any:
     content: Any = outcome.content
     pictures: list[JsonObject] = []
     if not isinstance(content, str):
+        content = [*map(plainly, content)]
         pictures = [{"base64": one.data, "mime_type": one.media_type} for one in content if isinstance(one, Image)]
         content = [{"type": "text", "text": _SHOWN if isinstance(one, Image) else one} for one in content]
     return needed("langchain_core.messages", "langchain").ToolMessage(

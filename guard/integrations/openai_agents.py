@@ -23,6 +23,7 @@ from guard.integrations.extras import needed
 from guard.integrations.turns import Answer, Message, Turns
 from guard.runner import AsyncConversation, Conversation
 from guard.wires.plain import is_json, look
+from guard.wires.texts import plainly
 
 _load = partial(needed, "agents", "openai-agents")
 _MESSAGES = 8  # of the model, that a call may stand in
@@ -156,5 +157,5 @@ def _shown(answer: Answer) -> Any:
         sdk.ToolOutputImage(image_url=f"data:{one.media_type};base64,{one.data}")
         if isinstance(one, Image)
         else sdk.ToolOutputText(text=one)
-        for one in content
+        for one in map(plainly, content)
     ]

@@ -25,7 +25,7 @@ from guard.policy.source import Item
 
 MASKS = ("last4", "initials", "domain", "year", "fixed")
 """Kinds of masks: the last four letters or digits, the first letter of each word, what stands behind the @, the year of a date, nothing."""
-IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf")
 
 
 def result_rule(item: Item | None, ceilings: Ceilings, shapes: Mapping[str, Item], problems: Problems) -> ResultRule:

@@ -23,12 +23,14 @@ from guard.core.budget import USED_UP, spent_by
 from guard.core.context import Context
 from guard.core.model import Approval, CallKey, ConversationRef, Outcome, Refusal, Session, ToolCall, Usage
 from guard.core.persons import opaque
-from guard.core.pipeline import Walked, guard_turn
+from guard.core.pipeline import guard_turn
 from guard.core.reasons import Reason
 from guard.core.telling import told
 from guard.core.values import JsonObject, canonical, digest
 from guard.core.views import Room
+from guard.core.walked import Walked
 from guard.errors import ConversationError, GuardError, StoreError
+from guard.runner.ahead import NOTHING_AHEAD, Ahead
 from guard.runner.compensation import offering
 from guard.runner.hands import Consult
 from guard.runner.opening import kept_key
@@ -255,17 +257,18 @@ class Chat:
                 found += [approval] if approval is not None else []
         return tuple(found)
 
-    def single(self, call: ToolCall, key: str | None, words: str = "") -> p.Flow[Outcome]:
-        """One call without a wire; `words` is what the model wrote beside it."""
+    def single(self, call: ToolCall, key: str | None, words: str = "", ahead: Ahead = NOTHING_AHEAD) -> p.Flow[Outcome]:
+        """One call without a wire; `words` is what the model wrote beside it, `ahead` remembers the turn before it."""
         if not isinstance(words, str):
             raise GuardError("words is the text that the model wrote beside the call")
         key = (yield from kept_key(key, self.ref, self.guard.redactor)) if key else ""
         opening = p.OpenTurn(ref=self.ref, digest=digest_of((call,)), calls=(call,), usage=FREE, key=key)
         try:
-            context = replace((yield from self.measured(wired=False)), words=words)
+            context = ahead.within(replace((yield from self.measured(wired=False)), words=words), self.guard.store)
             walked = self._noted((yield from guard_turn(opening, context)), context)
         except ConversationError:
             walked = not_yours(opening, self.guard.redactor)
+        ahead.learn(walked)
         self._delivered(opening, walked.outcomes)
         return walked.outcomes[0]
 

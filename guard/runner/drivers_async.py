@@ -15,15 +15,15 @@ from typing import Any, TypeVar
 
 from guard.core import ports as p
 from guard.core.sealing import veiled
-from guard.errors import StoreError
 from guard.runner.hands import PROBE_SECONDS, Hands, distinct, finished, guarded, load_call, now, probed, resolved
+from guard.runner.landing import Landing
 from guard.runner.records import record
 from guard.runner.report import failure
 from guard.runner.threads import Came, TooLateError, in_thread
 from guard.runner.waiting import PATIENCE, Watch
 
 T = TypeVar("T")
-_STARTS = (p.Claim, p.Execute)
+_STARTS = (p.Claim, p.Outright, p.Execute)
 _FOREIGN = (Exception, SystemExit, asyncio.CancelledError)
 """What a tool or loader may raise and only fails itself by it: nothing is left running that these could mean to stop."""
 
@@ -79,13 +79,11 @@ class AsyncRun:
         """A store call in a thread. Cancellation cannot stop a statement that runs, so its answer is waited for."""
         if not self._hands.store.blocking or self._interrupt is not None:
             return guarded(call)
-        future = asyncio.get_running_loop().run_in_executor(None, guarded, call)
+        landing = Landing(partial(guarded, call))
         while True:
             try:
-                return await asyncio.shield(future)
+                return (await landing.came()).get()
             except asyncio.CancelledError as error:
-                if future.cancelled():
-                    raise StoreError("the store's thread was cancelled") from error
                 self._interrupt = error
 
     async def _together(self, command: p.Together) -> tuple[Any, ...]:

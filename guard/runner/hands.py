@@ -15,7 +15,6 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from secrets import token_hex
 from types import GeneratorType
 from typing import Any, Generic, TypeVar, cast
 
@@ -26,6 +25,7 @@ from guard.core.model import Session
 from guard.core.sealing import answering
 from guard.core.values import Json, canonical, copy, keyed
 from guard.errors import AnsweredInterrupt, GuardError, OutcomeUnknownError, StoreError, ToolError
+from guard.runner.claiming import claim, outright
 from guard.runner.cut_off import cut_off
 from guard.runner.leases import Keeper, elapsed, enough_left, written_down
 from guard.runner.recalled import recalled
@@ -83,22 +83,13 @@ class Hands:
     def store_call(self, command: p.Command[Any]) -> Callable[[], Any] | None:
         """What to call for a command that the store answers; None for the others."""
         if isinstance(command, p.Claim):
-            return functools.partial(self._claim, command)
+            return functools.partial(claim, self.store, self.keeper, command)
+        if isinstance(command, p.Outright):
+            return functools.partial(outright, self.store, self.keeper, command)
         if isinstance(command, p.Finish):
             return functools.partial(self._finish, command)
         answer = _ANSWERS.get(type(command))
         return None if answer is None else functools.partial(answer, self.store, command)
-
-    def _claim(self, command: p.Claim) -> p.ClaimAnswer:
-        """Take a call; its lease counts from before it was asked for."""
-        asked, sign = elapsed(), token_hex(8)
-        try:
-            found = self.store.claim(replace(command, row=replace(command.row, executor=sign)))
-        except BaseException as error:
-            if not isinstance(error, AnsweredInterrupt):
-                self.keeper.disown(command.row.key, sign)  # it may have been written all the same, and nothing will start
-            raise
-        return replace(found, asked=asked, sign=sign) if isinstance(found, p.Won) else found
 
     def _finish(self, command: p.Finish) -> p.CallRow | None:
         """Write outcomes down. That of an action is tried again for a moment, and kept until the store is back."""

@@ -42,13 +42,14 @@ from guard.stores.batch_store import BatchStore
 from guard.stores.executors import me, process
 from guard.stores.grant_ledger import GrantLedger
 from guard.stores.outbox import StoreOutbox
+from guard.stores.outright import OutrightLedger
 from guard.stores.owners import home_of, own, visible
 from guard.stores.plain import plain
 from guard.stores.tables import Plain, Tables, Wanted
 from guard.stores.watermark import older
 
 
-class LedgerStore(GrantLedger, BatchStore):
+class LedgerStore(OutrightLedger, GrantLedger, BatchStore):
     """The `Store` port over any `Backend`. StoreError comes from the tables; methods say what else they raise."""
 
     __slots__ = ("__weakref__", "_epoch", "blocking", "outbox", "secret")

@@ -36,6 +36,7 @@ class MemoryTables(MemoryOutbox, MemoryGrants, MemoryErasing):
     """`Tables` in dicts. The object itself is the transaction."""
 
     blocking = False
+    one_writer = True
     lock = OPEN  # nothing of it leaves the process
     older = False
 

@@ -33,6 +33,7 @@ class SqliteBackend:
     """The tables in one SQLite file."""
 
     blocking = True
+    one_writer = True
 
     def __init__(self, path: str, *, clock: Callable[[], float], busy: float, keys: Keyring | None = None) -> None:
         self.clock = clock

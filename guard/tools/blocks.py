@@ -9,10 +9,12 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
-from guard.core.model import Block, Image
+from guard.core.model import Block, Image, size_of
 from guard.core.values import Embedded
+from guard.tools import documents
 
 _SHOWN = {
     "image/png": "image/png",
@@ -32,7 +34,7 @@ def shown(kind: str, data: str) -> Block:
     body = "".join(data.split())
     if media in _SHOWN and _decodes(body):
         return Image(data=body, media_type=_SHOWN[media])
-    return f"[{media}, {_size(body)}, left out]"
+    return f"[{media}, {size_of(body)}, left out]"
 
 
 def _decodes(body: str) -> bool:
@@ -42,20 +44,9 @@ def _decodes(body: str) -> bool:
         return False
 
 
-def _size(body: str) -> str:
-    count = len(body.rstrip("=")) * 3 // 4
-    return (
-        f"{count} bytes"
-        if count < 1000
-        else f"{round(count / 1000)} KB"
-        if count < 1_000_000
-        else f"{round(count / 1_000_000)} MB"
-    )
-
-
 def media_of(image: Image) -> str:
     """The text that stands for a picture inside a value."""
-    return f"[{image.media_type}, {_size(image.data)}, shown below]"
+    return f"[{image.media_type}, {size_of(image.data)}, shown below]"
 
 
 def data_uri(text: str) -> Block | None:
@@ -91,6 +82,8 @@ def _block(item: Any) -> Block | None:
     if type(item) is not dict:
         dump = getattr(type(item), "model_dump", None)
         item = dump(item) if callable(dump) else None
+    if isinstance(item, dict) and "type" not in item:
+        return documents.keyed(item, shown)
     kind = item.get("type") if isinstance(item, dict) else None
     read = _FORMS.get(kind) if isinstance(kind, str) else None
     return None if read is None else read(item)
@@ -126,8 +119,7 @@ def _of_resource(item: dict[str, Any]) -> Block | None:
     if isinstance(text, str):
         return Embedded(text)
     media = inner.get("mimeType") or inner.get("mime_type") or ""
-    block = shown(str(media), blob) if isinstance(blob, str) else None
-    return Embedded(block) if isinstance(block, str) else block
+    return documents.file_of(str(media), blob, shown) if isinstance(blob, str) else None
 
 
 def _of_link(item: dict[str, Any]) -> Block | None:
@@ -143,6 +135,9 @@ _FORMS: dict[str, Callable[[dict[str, Any]], Block | None]] = {
     "audio": _of_image,
     "image_url": _of_url,
     "input_image": _of_url,
+    "document": partial(documents.document, shown=shown),
+    "input_file": partial(documents.input_file, shown=shown),
+    "file": partial(documents.input_file, shown=shown),
     "resource": _of_resource,
     "resource_link": _of_link,
 }

@@ -179,5 +179,5 @@ def _block(block: str | Image) -> JsonObject:
     return (
         {"type": "text", "text": block}
         if isinstance(block, str)
-        else {"type": "image", "media_type": block.media_type, "data": block.data}
+        else {"type": "document" if block.document else "image", "media_type": block.media_type, "data": block.data}
     )

@@ -20,7 +20,7 @@ from guard.wires.common import Reply, checked, complete, given_id, legal_ids, sc
 from guard.wires.names import Spelling, ToolNames
 from guard.wires.plain import UNREADABLE, apart, arguments_of, look, plain, read_json, sendable, shallow, whole
 from guard.wires.streams import STREAMED, Assembly
-from guard.wires.texts import blocks_of, follow_up_blocks, text_of, words_of
+from guard.wires.texts import blocks_of, follow_up_blocks, spoken, text_of, words_of
 
 SPELLING = Spelling(most=128)
 _CUT = ("max_tokens", "model_context_window_exceeded")
@@ -208,10 +208,9 @@ def _stored_input(arguments: Json) -> JsonObject:
 
 def _result(reply: Reply, position: int, outcome: Outcome) -> JsonObject:
     block: JsonObject = {"type": "tool_result", "tool_use_id": reply.kept[position].id}
-    blocks = blocks_of(outcome)
+    blocks = blocks_of(outcome, documents=True)
     if outcome.error:  # the provider takes only text in an error
-        texts = [item if isinstance(item, str) else "[a picture was left out]" for item in blocks]
-        return {**block, "content": "\n".join(texts), "is_error": True}
+        return {**block, "content": "\n".join(map(spoken, blocks)), "is_error": True}
     return {**block, "content": _content(blocks)}
 
 
@@ -222,7 +221,8 @@ def _content(blocks: Sequence[Block]) -> Json:
 
 
 def _image(picture: Image) -> JsonObject:
-    return {"type": "image", "source": {"type": "base64", "media_type": picture.media_type, "data": picture.data}}
+    kind = "document" if picture.document else "image"
+    return {"type": kind, "source": {"type": "base64", "media_type": picture.media_type, "data": picture.data}}
 
 
 def _results_in(message: JsonObject) -> list[JsonObject]:

@@ -24,7 +24,7 @@ from guard.wires.common import Reply, checked, complete, counted, given_id, lega
 from guard.wires.names import Spelling, ToolNames, legal
 from guard.wires.plain import UNREADABLE, apart, arguments_of, look, plain, read_json, sendable, shallow, whole
 from guard.wires.streams import STREAMED, Assembly
-from guard.wires.texts import blocks_of, follow_up_blocks, text_of, user_text, words_of
+from guard.wires.texts import blocks_of, follow_up_blocks, spoken, text_of, user_text, words_of
 
 SPELLING = Spelling(most=64)
 MOST_ID = 64
@@ -32,6 +32,7 @@ _LEGAL_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 _CUT = ("max_tokens", "model_context_window_exceeded")
 _UNKNOWN = "SDK_UNKNOWN_MEMBER"  # what an older SDK makes of a block that it does not know, and does not take back
 _BLOBS = frozenset({"bytes", "redactedContent"})
+_UNNAMED, _LONGEST_NAME = re.compile(r"[^a-zA-Z0-9]+"), 150  # in the name of a document
 _NO_TEXT: JsonObject = {"text": "(no text)"}
 _EXPECTED = "bedrock-converse expects the answer of `converse`, or a message of role `assistant` with a list of `content` blocks"
 
@@ -220,19 +221,24 @@ def _stored(block: JsonObject, new: str, call: ToolCall) -> JsonObject:
 
 
 def _result(reply: Reply, position: int, outcome: Outcome) -> JsonObject:
-    blocks = blocks_of(outcome)
+    blocks, call = blocks_of(outcome, documents=True), reply.kept[position].id
     if outcome.error:  # models behind this wire take only text in an error
-        texts = [item if isinstance(item, str) else "[a picture was left out]" for item in blocks]
-        blocks = ("\n".join(texts),)
+        blocks = ("\n".join(map(spoken, blocks)),)
     status = {"status": "error"} if outcome.error else {}
-    return {"toolResult": {"toolUseId": reply.kept[position].id, "content": _content(blocks), **status}}
+    return {"toolResult": {"toolUseId": call, "content": _content(blocks, call), **status}}
 
 
-def _content(blocks: Sequence[Block]) -> list[JsonObject]:
-    return [_image(block) if isinstance(block, Image) else {"text": text_of(block)} for block in blocks]
+def _content(blocks: Sequence[Block], call: str = "") -> list[JsonObject]:
+    return [
+        _image(block, f"{call} {number}") if isinstance(block, Image) else {"text": text_of(block)}
+        for number, block in enumerate(blocks, 1)
+    ]
 
 
-def _image(picture: Image) -> JsonObject:
+def _image(picture: Image, name: str) -> JsonObject:
+    if picture.document:  # no two of one request may have the same name, and it may hold nothing but letters and digits
+        own = _UNNAMED.sub("-", name)[-_LONGEST_NAME:]
+        return {"document": {"format": "pdf", "name": f"document {own}", "source": {"bytes": picture.data}}}
     return {"image": {"format": picture.media_type.removeprefix("image/"), "source": {"bytes": picture.data}}}
 
 

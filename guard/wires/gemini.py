@@ -241,11 +241,11 @@ def _stored(part: JsonObject, call: ToolCall) -> JsonObject:
 def _result(reply: Reply, position: int, outcome: Outcome, pictures: list[JsonObject]) -> JsonObject:
     """One result; pictures in it are appended to `pictures`, labelled."""
     texts: list[str] = []
-    for block in blocks_of(outcome):
+    for block in blocks_of(outcome, documents=True):
         if isinstance(block, Image):
-            number = len(pictures) // 2 + 1
-            pictures += [{"text": f"Picture {number}, from {reply.kept[position].tool or 'a tool'}:"}, _picture(block)]
-            texts.append(f"[picture {number} follows]")
+            number, what = len(pictures) // 2 + 1, "document" if block.document else "picture"
+            pictures += [{"text": f"{what.title()} {number}, from {reply.kept[position].tool or 'a tool'}:"}, _picture(block)]
+            texts.append(f"[{what} {number} follows]")
         else:
             texts.append(block)
     response = {"error" if outcome.error else "output": "\n".join(texts)}

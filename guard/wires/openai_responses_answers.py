@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from guard.core.model import Block, Image, Outcome
 from guard.core.values import Json, JsonObject
-from guard.wires.texts import blocks_of, text_of
+from guard.wires.texts import blocks_of, spoken, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +30,22 @@ def content(blocks: Sequence[Block]) -> Json:
 
 
 def _image(picture: Image) -> JsonObject:
+    if picture.document:
+        url = f"data:{picture.media_type};base64,{picture.data}"
+        return {"type": "input_file", "filename": "document.pdf", "file_data": url}
     return {"type": "input_image", "detail": "auto", "image_url": f"data:{picture.media_type};base64,{picture.data}"}
 
 
 def _text(outcome: Outcome) -> str:
-    return "\n".join(block if isinstance(block, str) else "[a picture was left out]" for block in blocks_of(outcome))
+    return "\n".join(map(spoken, blocks_of(outcome)))
 
 
 def _function(outcome: Outcome) -> JsonObject:
-    return {"type": "function_call_output", "output": content(blocks_of(outcome))}
+    return {"type": "function_call_output", "output": content(blocks_of(outcome, documents=True))}
 
 
 def _custom(outcome: Outcome) -> JsonObject:
-    return {"type": "custom_tool_call_output", "output": content(blocks_of(outcome))}
+    return {"type": "custom_tool_call_output", "output": content(blocks_of(outcome, documents=True))}
 
 
 def _local_shell(outcome: Outcome) -> JsonObject:

@@ -25,20 +25,25 @@ def text_of(text: str) -> str:
     return str(sendable(text)) if text.strip() else NO_OUTPUT
 
 
-def blocks_of(outcome: Outcome) -> tuple[Block, ...]:
-    """The content as blocks, at least one: blank texts left out, pictures that no provider takes replaced by a note."""
+def blocks_of(outcome: Outcome, *, documents: bool = False) -> tuple[Block, ...]:
+    """The content as blocks, at least one: blank texts left out, pictures that no provider takes replaced by a note.
+
+    `documents`: the wire takes a PDF in a result; else a note stands in its place, too.
+    """
     content = outcome.content
     if isinstance(content, str):
         return (text_of(content),) if content.strip() else (NO_OUTPUT,)
-    blocks = (note_of(block) if isinstance(block, Image) else block for block in content)
+    blocks = (note_of(block, documents=documents) if isinstance(block, Image) else block for block in content)
     kept = tuple(
         block if isinstance(block, Image) else text_of(block) for block in blocks if isinstance(block, Image) or block.strip()
     )
     return kept or (NO_OUTPUT,)
 
 
-def note_of(picture: Image) -> Block:
+def note_of(picture: Image, *, documents: bool = False) -> Block:
     """The picture, or a note in its place when it is empty or of a type that providers reject."""
+    if picture.document:
+        return picture if documents and picture.data else picture.left_out
     if picture.data and picture.media_type in PICTURES:
         return picture
     return "[a picture was left out: the provider does not take its type]"
@@ -56,6 +61,18 @@ def words_of(pieces: Iterable[object]) -> str:
         elif found[-1]:
             found.append("")
     return "\n\n".join(text for text in found if text.strip())
+
+
+def plainly(block: Block) -> Block:
+    """The block for a loop that takes texts and pictures: a document is only named."""
+    return block.left_out if isinstance(block, Image) and block.document else block
+
+
+def spoken(block: Block) -> str:
+    """The block where only text may stand."""
+    if isinstance(block, str):
+        return block
+    return "[a document was left out]" if block.document else "[a picture was left out]"
 
 
 def user_text(text: str) -> str:

@@ -199,6 +199,7 @@ class Relay:
             ref=ref_of(guard, self.session, self.ref.conversation),
             offered=self.view.offered(guard),
             client=self.client,
+            ahead=self.view.ahead,
             asks=self._asks,
         )
         self._tokens[errand.token] = number

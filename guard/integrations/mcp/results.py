@@ -19,6 +19,7 @@ from guard.integrations.mcp.media import media_type, note, read, silent, spoken
 from guard.tools.blocks import blocks_of
 
 _LONGEST = 2**53
+_DOCUMENT = "guard:document"  # where a document stands that had no address of its own
 _FIRST = 1_000_000  # characters of a text that are read as JSON to see whether it repeats the structure
 
 
@@ -129,6 +130,8 @@ def _spoken(structured: JsonObject, mould: Mould) -> str:
 
 
 def _block(part: str | Image) -> JsonObject:
+    if isinstance(part, Image) and part.document:
+        return {"type": "resource", "resource": {"uri": _DOCUMENT, "mimeType": part.media_type, "blob": part.data}}
     if isinstance(part, Image):
         return {"type": "image", "data": part.data, "mimeType": part.media_type}
     return {"type": "text", "text": part}
@@ -156,6 +159,8 @@ def _size(text: str) -> int:
 def _same(way: Way, part: str | Image, block: JsonObject) -> bool:
     """Whether this part is what the path makes of this block, and of no other: its text with everything hidden, its picture, its note."""
     made = blocks_of([block])
+    if made is not None and isinstance(made[0], Image) and made[0].document:
+        return part in (made[0], made[0].left_out)
     if made is None or isinstance(part, Image) or isinstance(made[0], Image):
         return made == (part,)
     return part == way.hide(made[0])
@@ -164,7 +169,8 @@ def _same(way: Way, part: str | Image, block: JsonObject) -> bool:
 def _again(part: str | Image, block: JsonObject, way: Way) -> tuple[JsonObject, int] | None:
     """The block in its own form, and the bytes of it that the part does not say."""
     form = _FORMS.get(str(block.get("type")))
-    return None if form is None or isinstance(part, Image) else form(part, block, way)
+    pictured = isinstance(part, Image) and not part.document
+    return None if form is None or pictured else form("" if isinstance(part, Image) else part, block, way)
 
 
 def _audio(_part: str, block: JsonObject, way: Way) -> tuple[JsonObject, int] | None:

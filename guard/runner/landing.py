@@ -1,0 +1,59 @@
+"""Landing: a call that may wait for a disk runs in a thread, and its answer comes back to the event loop in one step.
+
+Like `run_in_executor`, with a third of its turns of the loop: every store call of every walk goes this way. A caller who is cancelled can wait
+again: the call goes on. Decides nothing. Used by the driver for asyncio.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+from guard.runner.threads import Came
+
+_MOST = 32  # threads of one event loop
+_pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, ThreadPoolExecutor] = weakref.WeakKeyDictionary()
+
+
+class Landing:
+    """One call, begun at once."""
+
+    __slots__ = ("_came", "_loop", "_waiter")
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._came: Came | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        _pool(self._loop).submit(self._run, call)
+
+    async def came(self) -> Came:
+        """What it gave or raised. Where the caller is cancelled it may ask again."""
+        while self._came is None:
+            self._waiter = self._loop.create_future()
+            await self._waiter
+        return self._came
+
+    def _run(self, call: Callable[[], Any]) -> None:
+        try:
+            came = Came(value=call())
+        except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+            came = Came(error=error)
+        with suppress(RuntimeError):  # the loop was closed: nobody waits
+            self._loop.call_soon_threadsafe(self._land, came)
+
+    def _land(self, came: Came) -> None:
+        self._came = came
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+def _pool(loop: asyncio.AbstractEventLoop) -> ThreadPoolExecutor:
+    """The threads of this loop; they end with it."""
+    found = _pools.get(loop)
+    if found is None:
+        found = _pools[loop] = ThreadPoolExecutor(_MOST, thread_name_prefix="guard-store")
+    return found

@@ -1,0 +1,55 @@
+"""Outright: everything that is written of a call before it runs, in one transaction, where nothing about it is out of the ordinary.
+
+The rules are those of `turns`, `budgets` and `claims`; this only has them follow each other. Shared by every store with one writer. Comes after them
+and before `ledger`.
+"""
+
+from __future__ import annotations
+
+from guard.core.ports import Claim, ClaimAnswer, Outright, Stood
+from guard.stores import budgets, claims, lookups, turns
+from guard.stores.backend import Backend
+from guard.stores.plain import plain
+from guard.stores.tables import Plain, Tables
+
+
+class _OtherwiseError(Exception):
+    """Something is not as it was foreseen: the transaction is undone. Never leaves this file."""
+
+
+class OutrightLedger:
+    """What a store does with a call outright, over any `Backend`."""
+
+    __slots__ = ()
+    _tables: Backend
+    _epoch: int
+    blocking: bool
+
+    def _claim(self, tables: Tables, command: Claim, given: Plain | None) -> ClaimAnswer:
+        raise NotImplementedError
+
+    @property
+    def at_once(self) -> bool:
+        """Whether the store has one writer. Where several write, a transaction of many steps would wait for another's in the wrong order."""
+        return bool(getattr(self._tables, "one_writer", False))
+
+    def outright(self, command: Outright) -> Stood | None:
+        """Write all of it, or nothing. See Outright."""
+        claim = command.claim
+        given = plain(claim, self._epoch, self._tables.lock) if claim is not None and self.blocking else None
+        try:
+            return self._tables.write(lambda tables: self._outright(tables, command, given))
+        except _OtherwiseError:
+            return None
+
+    def _outright(self, tables: Tables, command: Outright, given: Plain | None) -> Stood:
+        opened = turns.open_turn(tables, command.opening)
+        if not command.fits(opened):
+            raise _OtherwiseError
+        if command.twins is not None and not command.alone(lookups.twins(tables, command.twins)):
+            raise _OtherwiseError
+        if command.take is not None and any(answer is not None for answer in budgets.take(tables, command.take)):
+            raise _OtherwiseError
+        claims.record(tables, command.record.rows, command.record.events)
+        won = None if command.claim is None else self._claim(tables, command.claim, given)
+        return Stood(opened=opened, won=won)
