@@ -20,7 +20,7 @@ from guard.core.values import JsonObject
 from guard.errors import GuardError
 from guard.integrations.single import single, single_soon
 from guard.runner import AsyncConversation, Conversation, Turn
-from guard.runner.chat import digest_of
+from guard.runner.proposed import digest_of
 
 _KEPT = 8  # messages whose outcomes are kept until they are fetched
 

@@ -36,10 +36,10 @@ from guard.redactors import redactor
 from guard.review.cases import Case, Proposal, Step, Vote
 from guard.review.scripted import Clock, Place, Script, ScriptedHands, check, loader, stand_in
 from guard.runner import Conversation
-from guard.runner.chat import digest_of
 from guard.runner.compensation import offering
 from guard.runner.drivers import SyncRun
 from guard.runner.guard import Guard
+from guard.runner.proposed import digest_of
 from guard.stores import open_store
 
 Decision: TypeAlias = Literal["allow", "hold", "refuse", "replay"]

@@ -6,8 +6,7 @@ Decides nothing. Before it stands a wire, after it the core; the drivers carry i
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -26,7 +25,7 @@ from guard.core.persons import opaque
 from guard.core.pipeline import guard_turn
 from guard.core.reasons import Reason
 from guard.core.telling import told
-from guard.core.values import JsonObject, canonical, digest
+from guard.core.values import JsonObject
 from guard.core.views import Room
 from guard.core.walked import Walked
 from guard.errors import ConversationError, GuardError, StoreError
@@ -34,6 +33,7 @@ from guard.runner.ahead import NOTHING_AHEAD, Ahead
 from guard.runner.compensation import offering
 from guard.runner.hands import Consult
 from guard.runner.opening import kept_key
+from guard.runner.proposed import digest_of
 from guard.runner.report import idle
 from guard.runner.trim import trimmed
 from guard.runner.turn import Turn
@@ -282,22 +282,3 @@ def not_yours(opening: p.OpenTurn, redactor: p.Redactor) -> Walked:
     refusal = Refusal(reason=Reason.NOT_OWNER, detail="The conversation.")
     found = [refused(call, CallKey(opening.ref, 0, i), refusal, None, redactor) for i, call in enumerate(opening.calls)]
     return Walked(outcomes=tuple(found), limited=False)
-
-
-def digest_of(calls: tuple[ToolCall, ...]) -> str:
-    """One digest for one list of calls: ids, names and raw arguments."""
-    return digest("guard-turn-v1", *(part for call in calls for part in (call.id, call.tool, _raw(call))))
-
-
-def _raw(call: ToolCall) -> str:
-    arguments = call.arguments
-    if arguments is None or isinstance(arguments, str):
-        return arguments or ""
-    try:
-        return canonical(arguments)
-    except (TypeError, ValueError, ArithmeticError, RecursionError):
-        return json.dumps(_plain(arguments), default=str, sort_keys=True)
-
-
-def _plain(arguments: Mapping[str, object]) -> dict[str, object]:
-    return {str(key): value for key, value in arguments.items()}

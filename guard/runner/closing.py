@@ -18,8 +18,9 @@ from guard.core.pipeline import settle_calls
 from guard.core.reasons import Reason
 from guard.core.values import JsonObject
 from guard.runner.aftermath import branch, settling
-from guard.runner.chat import Chat, digest_of
+from guard.runner.chat import Chat
 from guard.runner.hands import Consult
+from guard.runner.proposed import digest_of
 from guard.wires import Reply
 
 _LOST = Refusal(reason=Reason.INTERRUPTED, note="in the history, not in the ledger")

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from guard.core.model import Block, Image, size_of
+from guard.core.blocks import size_of
+from guard.core.model import Block, Image
 from guard.core.values import Embedded
 from guard.tools import documents
 
