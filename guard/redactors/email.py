@@ -18,6 +18,8 @@ _DOMAIN = re.compile(
 )
 _ANY_DOMAIN = re.compile(r"(?:[\w-]{1,63}\.){1,10}[^\W\d_]{2,63}")
 _ADDRESS = re.compile(r"\[(?:IPv6:)?[0-9A-Fa-f:.]{3,45}\]")
+_PICTURE = re.compile(r"[1-9](?:\.[0-9])?x\.(?i:png|jpe?g|gif|webp|svg|avif|heic|ico)\b", re.ASCII)
+"""Behind the at-sign of a picture's name for screens with more points: `logo@2x.png`."""
 _LEAD = "!#$%'*+^`{|}~.-"
 """Signs that may stand in a local part, yet at its start are far more often the text around it."""
 
@@ -41,6 +43,8 @@ def email_spans(_key: str | None, text: str) -> list[tuple[int, int]]:
 def _domain_end(text: str, start: int) -> int | None:
     """Where the domain that starts here ends; None when there is none."""
     window = text[start : start + 260]
+    if _PICTURE.match(window) is not None:
+        return None
     match = _DOMAIN.match(window) or _ANY_DOMAIN.match(window) or _ADDRESS.match(window)
     return None if match is None else start + match.end()
 
@@ -54,4 +58,14 @@ def _local_start(text: str, at: int) -> int | None:
     start = at - match.end()
     while start < at - 1 and text[start] in _LEAD:
         start += 1
-    return start
+    return _spelled(text, start, at - 64)
+
+
+def _spelled(text: str, start: int, least: int) -> int:
+    """Where a local part begins that is written in letters with marks or of another alphabet: scripts without capitals need no blank before it."""
+    at = start
+    while at > max(0, least) and (text[at - 1].lower() != text[at - 1].upper() or text[at - 1] in "0123456789_.+-"):
+        at -= 1
+    while at < start and text[at] in _LEAD:
+        at += 1
+    return at

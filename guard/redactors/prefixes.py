@@ -113,6 +113,20 @@ PREFIXES: tuple[tuple[str, str], ...] = (
     ("nvapi-", f"{_W}{{50,80}}"),
     ("rnd_", f"{_A}{{24,64}}"),
     ("zpka_", "[A-Za-z0-9_]{30,64}"),
+    *_each("cfut_ cfat_", f"{_A}{{36,80}}"),
+    ("aio_", f"{_A}{{28}}\\b"),
+    ("tfp_", "[A-Za-z0-9_=.-]{40,64}"),
+    ("rootly_", f"{_H}{{64}}"),
+    *_each("pnu_ pnb_", f"{_A}{{36}}\\b"),
+    ("pk_", "[0-9]{5,10}_[A-Z0-9]{32}\\b"),
+    ("essu_", f"{_B}{{40,200}}"),
+    ("bkua_", f"{_H}{{40}}\\b"),
+    *_each("CCIPAT_ CCIPRJ_", f"{_A}{{18,24}}_{_H}{{40}}"),
+    ("AKLT", f"{_A}{{40,60}}\\b"),
+    ("AKID", f"{_A}{{32}}\\b"),
+    ("sl.u.", f"{_W}{{100,1000}}"),
+    ("vercel_blob_rw_", f"{_W}{{30,64}}"),
+    ("signkey-", f"(?:prod|test|branch)-{_H}{{32,64}}"),
 )
 """Sign and what follows it."""
 

@@ -27,6 +27,7 @@ _DATE = re.compile(
 _CHINA = re.compile("1[3-9][0-9]{9}")
 _AMOUNT = re.compile(r"[0-9]{1,3}(?:[ .][0-9]{3}){2,}|[0-9]+\.[0-9]+")
 _NEAR = 32
+_WITHOUT = 9  # digits of a number that is written without the one that is dialled first: fewer are as often a part or a flight
 _SAYS = re.compile("|".join(map(re.escape, WORDS)))
 _SHAPE = "[0-9](?:[ ./()-]{0,2}[0-9]){6}"
 
@@ -34,10 +35,11 @@ _SHAPE = "[0-9](?:[ ./()-]{0,2}[0-9]){6}"
 def regional(regions: tuple[str, ...]) -> Detector:
     """The row for these regions, by their two letters. Raises ImportError, with the extra, where phonenumbers is missing."""
     valid = _judge(regions)
+    trunk = _trunk(regions)
 
     def rule(key: str | None, text: str) -> list[Span]:
         told = key is not None and bool(words_of(key) & TELLING)
-        return [match.span() for match in matches(_RUN, text, lambda match: _is_phone(match, regions, valid, told=told))]
+        return [match.span() for match in matches(_RUN, text, lambda match: _is_phone(match, regions, valid, trunk, told=told))]
 
     return Detector(name="phone", gate=seven_digits, rule=rule, replacement=MASKS["phone"], shape=_SHAPE)
 
@@ -64,22 +66,32 @@ def _valid(library: Any, number: str, region: str) -> bool:
     return bool(library.is_valid_number_for_region(parsed, region))
 
 
-def _is_phone(match: re.Match[str], regions: tuple[str, ...], valid: Callable[[str], bool], *, told: bool) -> bool:
+def _trunk(regions: tuple[str, ...]) -> Callable[[str], bool]:
+    """Whether digits begin as a whole number of one of the regions does when it is dialled inside the country: where there is such a digit, with it."""
+    library: Any = importlib.import_module("phonenumbers")
+    told = [library.PhoneMetadata.metadata_for_region(region) for region in regions]
+    begins = tuple(one.national_prefix or "" for one in told if one is not None)
+    return lambda number: number.lstrip("( ").startswith(begins)
+
+
+def _is_phone(
+    match: re.Match[str], regions: tuple[str, ...], valid: Callable[[str], bool], trunk: Callable[[str], bool], *, told: bool
+) -> bool:
     text, start, end = match.string, match.start(), match.end()
     if not opens(text, start, ".+-") or not closes(text, end, ".-") or text[end : end + 1] == "%":
         return False
     number = match.group()
     said = told or _SAYS.search(text[max(0, start - _NEAR) : start].lower()) is not None
-    if not (said or _dialled(number, regions)):
+    if not (said or _dialled(number, regions, trunk)):
         return False
     return valid(number)
 
 
-def _dialled(number: str, regions: tuple[str, ...]) -> bool:
+def _dialled(number: str, regions: tuple[str, ...], trunk: Callable[[str], bool]) -> bool:
     """Whether digits without a word are written as one dials them."""
     if "CN" in regions and _CHINA.fullmatch(number) is not None:
         return True
     if _DATE.fullmatch(number) is not None or _AMOUNT.fullmatch(number) is not None:
         return False
-    grouped = any(char in number for char in " -()/.")
+    grouped = any(char in number for char in " -()/.") and (trunk(number) or sum(map(str.isdigit, number)) >= _WITHOUT)
     return grouped or (number[0] == "0" and number[1] != "0" and len(number) >= 9)

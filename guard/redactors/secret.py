@@ -56,6 +56,8 @@ _INDEX = frozenset(
     }
 )
 """Words that make a key one of a table, a file or a ticket."""
+_APART = (";", "&", "\n")
+"""Signs between one assignment and the next: what stands before them says nothing about the name behind."""
 _LEAST = 6  # different characters in a key: what has fewer is a row of x
 
 _NAME = (
@@ -258,7 +260,8 @@ def _assigned(text: str, match: re.Match[str]) -> bool:
         return False
     if match["strong"] is not None:
         return True
-    words = tokens(text[max(0, match.start() - 24) : match.end("name")])
+    before = text[max(0, match.start() - 24) : match.start()]
+    words = tokens(before[max(map(before.rfind, _APART)) + 1 :] + match["name"])
     if words and words[-1].isdigit():
         words = words[:-1]
     if not words or set(words[-4:]) & _KEPT or words[-1] in _WORDS:
