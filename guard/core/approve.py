@@ -206,9 +206,11 @@ def granted(
     walk: dict[str, Drawn],
     now: float,
     rights: Rights,
+    open_: Approval | None = None,
 ) -> Allow | None:
     """The call allowed under a grant, where a person would be asked and one of their grants covers it by today's rule; else None.
 
+    `open_` is what a person is asked about the call already: it waits on where the grant does not answer after all.
     `walk` is what calls before this one are about to draw, and is kept. A call that was taken under its grant before has drawn on it already.
     """
     valid = call.valid
@@ -223,7 +225,7 @@ def granted(
             return Allow(call=call, grant=grant)
         if room(grant, asked, drawn.calls, drawn.summed):
             drawn.calls, drawn.summed = drawn.calls + 1, drawn.summed + asked
-            return Allow(call=call, grant=grant)
+            return Allow(call=call, grant=grant, otherwise=None if open_ is None else Hold(call=call, approval=open_))
     return None
 
 

@@ -200,13 +200,13 @@ class Hold(_NoTruth):
 class Allow(_NoTruth):
     """The call may be claimed. `approval` is the approved one that the claim will spend, or `grant` the use of a grant, if one was needed.
 
-    `question` is what a person is asked about the call already, where a grant answers it.
+    `otherwise`: the call waits on where a person is asked about it already and the grant that answers is used up by others meanwhile.
     """
 
     call: AuthorizedCall
     approval: Approval | None = None
     grant: Grant | None = None
-    question: Approval | None = None
+    otherwise: Hold | None = None
 
 
 Decision: TypeAlias = Allow | Hold | Refusal

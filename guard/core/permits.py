@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from guard.core import ports as p
 from guard.core.approve import Drawn, granted
@@ -32,14 +32,13 @@ class Answers:
         standing, context = self.found.get(index), board.context
         if standing is None or not standing.grants or call.approval is None or board.edits(index):
             return False  # nor for a call that a person has changed: somebody else decides about it
+        row = board.items[index].row
+        held = found is not None and row is not None and row.status == "held" and row.approval == found.id
         with suppress(Exception):  # not answered: a person is asked
-            allow = granted(call, call.approval, board.keys[index].ref, standing, self.walk, context.now, context.rights)
+            ref, asked = board.keys[index].ref, found if held else None
+            allow = granted(call, call.approval, ref, standing, self.walk, context.now, context.rights, asked)
             if allow is not None:
-                row = board.items[index].row
-                asked = (
-                    found if row is not None and row.status == "held" and found is not None and row.approval == found.id else None
-                )
-                board.put(index, replace(allow, question=asked))
+                board.put(index, allow)
                 return True
         return False
 

@@ -19,7 +19,7 @@ from guard.core.concluding import at, row_of
 from guard.core.endings import Ended, ended, idempotency, in_doubt
 from guard.core.grant_records import used
 from guard.core.grants import Use
-from guard.core.model import Allow, Hold, Outcome, Refusal, ToolCall, ValidCall
+from guard.core.model import Allow, Outcome, Refusal, ToolCall, ValidCall
 from guard.core.reasons import Reason
 from guard.core.recall import may_go_on, of_branch, replayed, take_over
 from guard.core.rules import Tool
@@ -99,16 +99,15 @@ def _not_won(board: Board, index: int, allow: Allow, found: p.Replay | p.InDoubt
 
 def unused(board: Board, index: int, allow: Allow, found: p.Conflict) -> p.Flow[Outcome]:
     """A call whose grant did not answer after all waits on where a person is asked about it already; else it is refused."""
-    if not found.waits or allow.question is None:
+    if not found.waits or allow.otherwise is None:
         return (yield from refuse_late(board, index, conflicting(found, allow)))
-    item, context, call = board.items[index], board.context, allow.call
-    hold = Hold(call=call, approval=allow.question)
+    item, context, call, hold = board.items[index], board.context, allow.call, allow.otherwise
     more = More(board.shadowed.get(index, ()), item.salt)
     version, redactor = context.policy.version, board.redactor(index)
     event = audit.decided(item.key, item.call, hold, call, version, redactor, context.session, more)
     with suppress(StoreError):  # what the ledger has of it is that it is held
         yield from p.ask(p.Finish(rows=(), events=(event,)))
-    return answer.held(call.valid, item.key, allow.question, context.now)
+    return answer.held(call.valid, item.key, hold.approval, context.now)
 
 
 def conflicting(found: p.Conflict, allow: Allow) -> Refusal:
