@@ -15,8 +15,9 @@ from stores_kit import Clock, url_of
 
 from guard.proof import keys
 from guard.proof.alone import check_files
-from guard.proof.chains import Record, changed, read_line
+from guard.proof.chains import Record, changed
 from guard.proof.checking import Asked, check
+from guard.proof.exports import read_line
 from guard.proof.notes import leaves_of, read_checkpoints, read_key, root_of
 from guard.proof.verifier import source
 from guard.stores import open_store
