@@ -7,18 +7,26 @@ import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import postgres_kit
 import pytest
 import tampering_kit as kit
-from stores_kit import Clock, url_of
+from stores_kit import Clock, event, url_of
 from votes_kit import BOSS, BOSSES, OTHER, PAY, Office, code
 
 from guard.cli.audit_verify import stored_report
 from guard.core.ports import Store
+from guard.core.values import keyed
 from guard.errors import StoreError
+from guard.proof import keys
 from guard.proof.chains import Problem
+from guard.proof.keeper import Checkpoints, Keeper
+from guard.proof.notes import read_key
+from guard.redactors import REDACTOR
+from guard.runner.doubts import restored
 from guard.stores import open_store
 
 KINDS = ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)]
@@ -208,3 +216,44 @@ def test_nothing_is_reported_while_people_vote_and_calls_run(kind: str, tmp_path
         for desk in desks:
             desk.guard.close()
         watching.close()
+
+
+# -- a backup that is put back
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_real_backup_that_was_put_back_is_found_by_a_checkpoint(kind: str, tmp_path: Path) -> None:
+    """Whole and true as far as it goes, and shorter than what was signed since; also once other records were written behind it."""
+    copied = ("audit", "filed", "tags", "checkpoints", *(() if kind == "sqlite" else ("heads",)))
+    key = keys.make(tmp_path / "k.key")
+    places, public = [str(tmp_path / "c.jsonl")], read_key(key.public)
+    with url_of(kind, tmp_path) as url:
+        store = open_store(url, clock=Clock())
+        keeper = Keeper(store, Checkpoints(key=tmp_path / "k.key", to=places), start=False)
+
+        def more(count: int, word: str) -> None:
+            for number in range(count):
+                store.record((), [event("call.end", conversation=f"c{number % 5}", said=word)])
+            store.catch_up()
+
+        more(random.randrange(10, 30), "before")
+        keeper.look(now=True)
+        run(url, *("CREATE TABLE kept_{0} AS SELECT * FROM {0}".format(name) for name in copied))  # noqa: S608, UP032 - names of ours
+        more(20, "lost")
+        keeper.look(now=True)
+        assert stored_report(store, places, public).problems == []
+        store.close()
+        run(
+            url, *(part.format(name) for name in copied for part in ("DELETE FROM {0}", "INSERT INTO {0} SELECT * FROM kept_{0}"))
+        )
+        store = open_store(url, clock=Clock())
+        assert problems(store) == []
+        told = stored_report(store, places, public).problems
+        assert any("a backup was put back" in one.what for one in told)
+        restored(store, replace(REDACTOR, tag=partial(keyed, store.secret)), "a disk failed", "ops")
+        for number in range(40):
+            store.record((), [event("call.end", conversation=f"c{number % 5}", said="other")])
+        assert problems(store) == []
+        told = stored_report(store, places, public).problems
+        assert any("is not the one of checkpoint 2" in one.what for one in told), told
+        store.close()
