@@ -56,17 +56,16 @@ EDITS = {
 
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edited_copy_is_found(made: kit.Scene, name: str) -> None:
-    """At random records: nobody finds records by what they do not say. Before it, and once it is taken back, nothing is reported."""
-    for number in range(2):
-        rng = random.Random(f"{name} {number}")
-        chain = rng.choice([chain for chain, records in made.log.items() if len(records) > 5])
-        seq = rng.randrange(1, len(made.log[chain]))  # behind the last row of a chain nothing is filed yet
-        run(made.url, "CREATE TABLE kept AS SELECT * FROM filed", EDITS[name].format(c=chain, s=seq))
-        first = made.verified().problems[0]
-        assert (first.chain, first.seq) == (chain, seq)
-        assert ("tags" if name == "tag" else name if name in COLUMNS else "") in first.what
-        run(
-            made.url,
-            *("DELETE FROM filed", "INSERT INTO filed SELECT * FROM kept", "DROP TABLE kept", "DELETE FROM tags WHERE tag = 'x'"),
-        )
-        assert made.verified().ok
+    """At a random record: nobody finds records by what they do not say. Once it is taken back, nothing is reported."""
+    rng = random.Random()
+    chain = rng.choice([chain for chain, records in made.log.items() if len(records) > 5])
+    seq = rng.randrange(1, len(made.log[chain]))  # behind the last row of a chain nothing is filed yet
+    run(made.url, "CREATE TABLE kept AS SELECT * FROM filed", EDITS[name].format(c=chain, s=seq))
+    first = made.verified().problems[0]
+    assert (first.chain, first.seq) == (chain, seq)
+    assert ("tags" if name == "tag" else name if name in COLUMNS else "") in first.what
+    run(
+        made.url,
+        *("DELETE FROM filed", "INSERT INTO filed SELECT * FROM kept", "DROP TABLE kept", "DELETE FROM tags WHERE tag = 'x'"),
+    )
+    assert made.verified().ok
