@@ -29,10 +29,10 @@ from guard.auditing.log import place
 from guard.auditing.month import report
 from guard.auditing.timeline import candidates, life
 from guard.auditing.words import unknown
-from guard.cli.show import spell
 from guard.core import audit_exports
 from guard.core.ports import Store
 from guard.core.searching import Sought
+from guard.core.unseen import one_line
 from guard.core.values import JsonObject
 from guard.policy.problems import meant
 from guard.web import frame
@@ -120,7 +120,7 @@ def _found(query: dict[str, str], tenant: str, store: Store) -> list[Entry]:
     none = unknown(store, reason=query.get("reason"), kind=query.get("kind"), tenant=tenant)
     if none is not None:
         cure = meant(none.word.removesuffix("*"), none.known)
-        raise ValueError(f"{dict(FIELDS)[none.field]} {spell(none.word)}: {none.what}{f' ({cure})' if cure else ''}")
+        raise ValueError(f"{dict(FIELDS)[none.field]} {one_line(none.word)}: {none.what}{f' ({cure})' if cure else ''}")
     return [entry(each) for each in store.search(sought)]
 
 
