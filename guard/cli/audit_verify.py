@@ -93,9 +93,7 @@ def stored_report(store: Store, checkpoints: list[str], key: Key | None) -> Repo
             yield one, wrong
 
     bodies = partial(_records, store, beside=False)
-    report = check(
-        Asked(read=read, bodies=bodies, notes=notes, key=key, judge=ed25519(), tops=store.heads, problems=problems)
-    )
+    report = check(Asked(read=read, bodies=bodies, notes=notes, key=key, judge=ed25519(), tops=store.heads, problems=problems))
     report.problems += [Problem(f"table {one.table}", _stray(one), one.chain, one.seq) for one in store.strays()]
     report.problems += replay[0].against(before, store.tabled())
     return report
