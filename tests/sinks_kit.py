@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from stores_kit import REF, event
 
 from guard.core.outbox import Outbox
 from guard.core.ports import Sealed, Store
+from guard.proof.alone import check_files
+from guard.proof.checking import Report
 from guard.sinks import Bounds, Follower, SinkError
 from guard.stores.outbox import outbox_of
 
@@ -115,6 +118,11 @@ def standing(store: Store, sink: str = "shelf") -> Any:
 
 def box(store: Store) -> Outbox:
     return outbox_of(store)
+
+
+def checked(paths: Iterable[Path], *, partial: bool = False) -> Report:
+    """What exported files prove, in the order of their names."""
+    return check_files([str(path) for path in sorted(paths)], [], None, partial=partial)
 
 
 def told(store: Store, kind: str) -> list[Any]:

@@ -88,6 +88,40 @@ def test_a_mistake_in_a_filter_is_told(auditor: Browser) -> None:
     assert "write 7d, 12h" in auditor.open("/audit?since=yesterday").text
 
 
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("reason=not_grunded", "Reason not_grunded: there is no such code (did you mean not_grounded?)"),
+        ("reason=%E2%80%AEx", "Reason [U+202E]x: there is no such code"),
+        ("kind=call.decidet", "Kind call.decidet: there is no such kind of record (did you mean call.decided?)"),
+        ("kind=aproval.*", "Kind aproval.*: there is no such kind of record"),
+        ("reason=not_authorizet", "Reason not_authorizet: there is no such code (did you mean not_authorized?)"),
+    ],
+)
+def test_a_misspelt_word_is_told_and_gives_no_empty_list(auditor: Browser, query: str, told: str) -> None:
+    """As at the command line: the page says what is known."""
+    page = auditor.open(f"/audit?{query}")
+    assert told in page.text
+    assert "No record fits" not in page.text
+
+
+def test_a_word_of_another_version_is_found_where_the_tenant_has_it(running: Console, auditor: Browser) -> None:
+    """A code and a kind that only records know; one that only another tenant's records have is as unknown as one that nobody has."""
+    for tenant, code in (("acme", "old_code"), ("other", "their_code")):
+        body = {
+            **log()[0],
+            "tenant": tenant,
+            "kind": f"old.{tenant}",
+            "conversation": "c8",
+            "decision": {"code": code, "policy": "p"},
+        }
+        running.guard.store.record((), [body])
+    assert auditor.open("/audit?reason=old_code").source.count("<tr>") == 2
+    assert auditor.open("/audit?kind=old.acme").source.count("<tr>") == 2
+    for query in ("reason=their_code", "kind=old.other"):
+        assert "there is no such" in auditor.open(f"/audit?{query}").text
+
+
 def test_older_records_follow_on_the_next_page(tmp_path: Path) -> None:
     """Each page leads to the next until every record was shown once."""
     with console(tmp_path) as found:

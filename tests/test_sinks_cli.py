@@ -16,12 +16,12 @@ import pytest
 from cli_kit import Run, asking, environment, in_process, waiting
 from http_service_kit import Service, says
 from opentelemetry.sdk.trace import TracerProvider
+from sinks_kit import checked
 
 from guard import Guard
 from guard.cli.sinks_file import read_sinks
 from guard.errors import PolicyError
 from guard.sinks.table import BOUNDS, KINDS
-from guard.stores.files import verify_files
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_sinks_send_what_there_is_and_say_how_they_stand(run: Run, asked: Guard,
     assert (ran.code, ran.out) == (0, f"archive: {count} sent\n")
     after = run("sinks", "status", "--json").json
     assert [(one["state"], one["waiting"], one["sent"]) for one in after] == [("ok", 0, count + 1)]
-    assert verify_files((tmp_path / "out").iterdir()).records == count + 1
+    assert checked((tmp_path / "out").iterdir()).records == count + 1
     assert run("sinks", "run", "--once").out == ""
 
 

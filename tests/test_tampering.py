@@ -15,8 +15,9 @@ from stores_kit import Clock, url_of
 
 from guard.proof import keys
 from guard.proof.alone import check_files
-from guard.proof.chains import Record, changed, read_line
+from guard.proof.chains import Record, changed
 from guard.proof.checking import Asked, check
+from guard.proof.exports import read_line
 from guard.proof.notes import leaves_of, read_checkpoints, read_key, root_of
 from guard.proof.verifier import source
 from guard.stores import open_store
@@ -82,7 +83,8 @@ def test_what_only_a_checkpoint_shows(made: kit.Scene, name: str) -> None:
             assert found.seq <= seq
             assert "checkpoint" in found.what
         kit.put(made, kit.without_checkpoints(log))  # those in the log may be written anew as well
-        assert made.verified(outside=False).ok
+        places = all(chain < made.store.chains for chain in log)  # a store knows how many chains it has
+        assert made.verified(outside=False).ok is places
         assert not made.verified().ok
 
 
@@ -115,8 +117,8 @@ def forged(made: kit.Scene, log: kit.Log) -> list[str]:
 
 
 def test_a_forged_checkpoint_is_found(made: kit.Scene, tmp_path: Path) -> None:
-    """Whoever writes log and checkpoints anew lacks the key: the forged ones are named by their line."""
-    log, _, _ = kit.rewritten(made.log, random.Random(5))
+    """Whoever writes log and checkpoints anew lacks the key: the forged ones are named by their line, with the store as with an export."""
+    log, _, _ = kit.rewritten(made.log, random.Random())
     path = tmp_path / "export.jsonl"
     path.write_text("".join(f"{kit.line(one)}\n" for records in log.values() for one in records), "utf-8")
     (tmp_path / "forged.jsonl").write_text("\n".join(forged(made, log)) + "\n", "utf-8")
@@ -124,6 +126,9 @@ def test_a_forged_checkpoint_is_found(made: kit.Scene, tmp_path: Path) -> None:
     named = [one.where for one in report.problems if "forged or of another key" in one.what]
     assert {f"{tmp_path / 'forged.jsonl'}, line {number}" for number in (1, 2, 3)} <= set(named)
     assert check_files([str(path)], [str(tmp_path / "forged.jsonl")], None).unsigned == "no public key was named"
+    kit.put(made, kit.without_checkpoints(log))
+    report = kit.stored_report(made.store, [str(tmp_path / "forged.jsonl")], read_key(made.key.public))
+    assert {f"{tmp_path / 'forged.jsonl'}, line {number}" for number in (1, 2, 3)} <= {one.where for one in report.problems}
 
 
 @pytest.mark.parametrize("part", ["number 2", "records", "root", "previous", "chain ", "time"])
@@ -208,6 +213,9 @@ def test_files_that_go_on_in_each_other_are_one_log(made: kit.Scene, tmp_path: P
     assert check_files(paths[1:], [], None, partial=True).ok
     for broken in (paths[1:], [paths[0], paths[2]], [paths[0], paths[2], paths[1]]):
         assert not check_files(broken, [], None).ok
+    assert not check_files(
+        paths[:2], [made.checkpoints], read_key(made.key.public)
+    ).ok  # the newest is missing: only a checkpoint shows it
     text = Path(paths[0]).read_text("utf-8").splitlines()
     Path(paths[0]).write_text("\n".join(text[:-1]) + "\n", "utf-8")
     found = check_files(paths, [], None).problems[0]

@@ -12,7 +12,7 @@ from typing import Any
 
 from guard.auditing import charts
 from guard.auditing.inert import markup
-from guard.auditing.pieces import Cells, Link, Raw, figure, lasted, listed, paragraph, section, table, time
+from guard.auditing.pieces import Cells, Link, Raw, counted, figure, lasted, listed, paragraph, section, table, time
 from guard.auditing.uncounted import verb
 from guard.core.values import JsonObject
 
@@ -42,10 +42,19 @@ def _sections(made: Any, link: _Linked) -> Iterator[str]:
     yield section("unknown", "Unknown outcomes, and how each ended", *_unknown(made["unknown"], link))
     yield section("spoofs", "Spoof attempts", *_spoofs(made["spoofs"], link))
     yield section(
-        "changes", "Changes of policy, roles and settings", *_events(made["changes"], "No change is on record in this month.")
+        "changes",
+        "Changes of policy, roles and settings",
+        *_events(made["changes"], "Records of changes", "No change is on record in this month."),
     )
-    yield section("events", "Gaps, restores, erasures and exports", *_events(made["events"], "None is on record in this month."))
-    yield section("figures", "Figures by day", _day_table(made["days"]))
+    yield section(
+        "events",
+        "Gaps, restores, erasures and exports",
+        *_events(made["events"], "Records of such events", "None is on record in this month."),
+    )
+    decided = any(day[verdict] for day in made["days"] for verdict in ("allow", "hold", "refuse"))
+    yield section(
+        "figures", "Figures by day", _day_table(made["days"]) if decided else paragraph("No call was decided in this month.")
+    )
 
 
 # -- sections ----------------------------------------------------------------------------------------------------------
@@ -82,7 +91,8 @@ def _proof(proof: Any) -> Iterator[str]:
     rows += [
         (f"newest of chain {one['chain']}", one["seq"], "", Raw(f"<code>{markup(one['hash'])}</code>")) for one in proof["heads"]
     ]
-    yield table("Records that pin the log", ("which", "record", "time (UTC)", "hash"), rows)
+    pinned = table("Records that pin the log", ("which", "record", "time (UTC)", "hash"), rows)
+    yield pinned if rows else paragraph("There is no record in this month, so that nothing pins the log.")
     yield paragraph(
         "Each record's hash covers the record before it. So a record that was changed, added, taken out or moved is found, and so is whatever comes behind it. "
         "That the newest records were cut off, or all were written anew, shows only against a hash or checkpoint that was kept elsewhere: keep this page."
@@ -97,8 +107,14 @@ def _days(days: Any) -> Iterator[str]:
     series = {"allow": ("a", "allowed"), "hold": ("h", "held"), "refuse": ("r", "refused")}
     made = [(*series[verdict], [day[verdict] for day in days]) for verdict in series]
     total = sum(sum(numbers) for _, _, numbers in made)
+    if not total:
+        yield paragraph("No call was decided in this month.")
+        return
     label = f"Columns: decisions on each day of the month, {total} in all; figures in the table Figures by day"
     yield figure("All decisions", charts.stacked(label, names, made), _KEY)
+    if not any(map(any, (numbers for _, _, numbers in made[1:]))):
+        yield paragraph("No call was held or refused in this month.")
+        return
     label = "Columns: calls held and refused on each day; figures in the table Figures by day"
     yield figure("Held and refused alone", charts.stacked(label, names, made[1:], height=150), _KEY[1:])
 
@@ -129,25 +145,12 @@ def _refused(made: Any) -> Iterator[str]:
 
 def _approvals(made: Any, link: _Linked) -> Iterator[str]:
     totals = made["totals"]
+    own = counted(totals["own_votes_refused"], "vote on a call of one's own was", "votes on calls of one's own were")
     yield paragraph(
-        f"{totals['asked']} questions were asked. {totals['own_votes_refused']} votes on calls of one's own were refused; "
-        f"{totals['quick_votes']} votes came within 5 seconds."
+        f"{counted(totals['asked'], 'question was', 'questions were')} asked. {own} refused; "
+        f"{counted(totals['quick_votes'], 'vote', 'votes')} came within 5 seconds."
     )
-    latency = made["latency"]
-    label = "Columns: how many votes took how long; figures in the table below"
-    yield figure(
-        "How long votes took",
-        charts.stacked(label, [row["took"] for row in latency], [("h", "votes", [row["count"] for row in latency])], height=170),
-    )
-    yield '<div class="two">'
-    yield table(
-        "How long votes took", ("from question to vote", "votes"), [(row["took"], row["count"]) for row in latency], numbers=(1,)
-    )
-    people = [
-        (row["who"], row["approved"], row["rejected"], lasted(row["median_seconds"]), row["quick"]) for row in made["approvers"]
-    ]
-    yield table("Votes by person", ("who", "approved", "rejected", "median time", "under 5 s"), people, numbers=(1, 2, 3, 4))
-    yield "</div>"
+    yield from _votes(made)
     for caption, key, none in _VOTES:
         yield f"<h3>{markup(caption)}</h3>"
         heads = ("time (UTC)", "who", "vote" if key == "quick" else "wanted to", "tool", "asked for", "took", "approval")
@@ -163,6 +166,28 @@ def _approvals(made: Any, link: _Linked) -> Iterator[str]:
     )
     if made["approvals_cut"]:
         yield paragraph("There are more records of approvals than one report reads; narrow it with --tenant.")
+
+
+def _votes(made: Any) -> Iterator[str]:
+    """How long people took, and who voted."""
+    latency = made["latency"]
+    if not made["approvers"] and not any(row["count"] for row in latency):
+        yield paragraph("Nobody voted in this month.")
+        return
+    label = "Columns: how many votes took how long; figures in the table below"
+    yield figure(
+        "How long votes took",
+        charts.stacked(label, [row["took"] for row in latency], [("h", "votes", [row["count"] for row in latency])], height=170),
+    )
+    yield '<div class="two">'
+    yield table(
+        "How long votes took", ("from question to vote", "votes"), [(row["took"], row["count"]) for row in latency], numbers=(1,)
+    )
+    people = [
+        (row["who"], row["approved"], row["rejected"], lasted(row["median_seconds"]), row["quick"]) for row in made["approvers"]
+    ]
+    yield table("Votes by person", ("who", "approved", "rejected", "median time", "under 5 s"), people, numbers=(1, 2, 3, 4))
+    yield "</div>"
 
 
 _VOTES = (
@@ -200,7 +225,7 @@ def _asked(row: Any, link: _Linked) -> Cells:
 
 def _grants(made: Any, link: _Linked) -> Iterator[str]:
     yield paragraph(
-        f"{made['totals']['by_grant']} calls ran without a question of their own, because somebody had given a grant."
+        f"{counted(made['totals']['by_grant'], 'call', 'calls')} ran without a question of their own, because somebody had given a grant."
     )
     heads = ("grant", "scope", "tool", "for", "calls", "left", "first (UTC)", "last (UTC)", "given with")
 
@@ -264,8 +289,8 @@ def _spoofs(found: Any, link: _Linked) -> Iterator[str]:
     )
 
 
-def _events(found: Any, none: str) -> Iterator[str]:
+def _events(found: Any, caption: str, none: str) -> Iterator[str]:
     heads = ("time (UTC)", "what", "by", "said", "record")
     yield listed(
-        "Records", found, heads, lambda row: (time(row["time"]), row["kind"], row["who"], row["said"], row["record"]), none
+        caption, found, heads, lambda row: (time(row["time"]), row["kind"], row["who"], row["said"], row["record"]), none
     )

@@ -57,7 +57,7 @@ def _grid(ticks: Sequence[int], room: int, ground: int) -> list[str]:
 
 def bars(label: str, rows: Sequence[tuple[str, int]], kind: str) -> str:
     """Lying bars, one for each row, with its name before and its number behind."""
-    named, tall = 210, 22
+    named, tall = 16 + 7 * max([9, *(len(_short(name)) for name, _ in rows)]), 22  # as wide as its names, about
     most = max([1, *(number for _, number in rows)])
     parts = []
     for place, (name, number) in enumerate(rows):

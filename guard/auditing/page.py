@@ -35,11 +35,11 @@ BLOCKS_STYLE = """
 .report figure{margin:.6rem 0 1.2rem}.report figcaption{color:var(--dim);font-weight:600;font-size:.88rem;display:flex;flex-wrap:wrap;gap:.2rem 1rem;margin-bottom:.3rem}
 .report .key{display:inline-flex;gap:.9rem;font-weight:400}.report .key i{display:inline-block;width:.75em;height:.75em;margin-right:.35em;border-radius:2px}
 .report i.a{background:var(--a)}.report i.h{background:var(--h)}.report i.r{background:var(--r)}
-.report svg.chart{width:100%;max-width:60rem;height:auto;display:block;font:11px system-ui,sans-serif}.report svg text{fill:var(--ink)}.report svg .grid{stroke:var(--line)}
+.report svg.chart{width:100%;min-width:45rem;max-width:60rem;height:auto;display:block;font:11px system-ui,sans-serif}.report svg text{fill:var(--ink)}.report svg .grid{stroke:var(--line)}
 .report rect.a{fill:var(--a)}.report rect.h{fill:var(--h)}.report rect.r{fill:var(--r)}
 @media print{.report{--a:#2f8f4e;--h:#c98a00;--r:#c2372e;--line:#bbb;--soft:#f2f2f2;--dim:#444;--ink:#000;--paper:#fff}
-.report .box{overflow:visible}.report figure,.report tr,.report .figures div,.report .check{break-inside:avoid}.report h2,.report h3,.report caption{break-after:avoid}
-.report thead{display:table-header-group}.report table{font-size:8.5pt}.report a{color:inherit;text-decoration:none}}
+.report .box{overflow:visible}.report svg.chart{min-width:0}.report figure,.report tr,.report .figures div,.report .check{break-inside:avoid}.report h2,.report h3,.report caption{break-after:avoid}
+.report thead{display:table-header-group}.report table{font-size:8pt}.report th,.report td{white-space:normal;overflow-wrap:anywhere;min-width:5.6em;padding:.2rem .3rem}.report time{white-space:normal}.report code{min-width:0}.report a{color:inherit;text-decoration:none}}
 """
 _STYLE = (
     """:root{color-scheme:light dark}body{margin:0}

@@ -55,15 +55,21 @@ def listed(
     return table(f"{caption} ({found['all']})", heads, map(row, found["rows"]), numbers=numbers) + cut
 
 
+def counted(number: int, one: str, many: str) -> str:
+    """So many of something."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
 def paragraph(text: str) -> str:
     """A sentence or two."""
     return f"<p>{markup(text)}</p>"
 
 
 def figure(caption: str, chart: str, key: Sequence[tuple[str, str]] = ()) -> str:
-    """A chart with its caption and the key of its colours."""
+    """A chart with its caption and the key of its colours. On a narrow screen it keeps its size, so that its texts can be read, and moves in a frame."""
     keys = "".join(f'<span><i class="{kind}"></i>{markup(name)}</span>' for kind, name in key)
-    return f"<figure><figcaption>{markup(caption)}{f'<span class=key>{keys}</span>' if keys else ''}</figcaption>{chart}</figure>"
+    head = f"<figure><figcaption>{markup(caption)}{f'<span class=key>{keys}</span>' if keys else ''}</figcaption>"
+    return f'{head}<div class="box" tabindex="0" role="region" aria-label="Chart: {markup(caption)}">{chart}</div></figure>'
 
 
 def time(text: str) -> Raw:

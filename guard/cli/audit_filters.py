@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
-from guard.auditing import kinds, moments, persons
-from guard.auditing.log import Log, found, tenants
+from guard.auditing import moments, persons
+from guard.auditing.log import Log, tenants
+from guard.auditing.words import unknown
 from guard.cli.places import UsageError
 from guard.cli.show import spell
-from guard.core.reasons import Reason
 from guard.core.searching import Sought
 from guard.policy.problems import meant
 
@@ -73,20 +73,10 @@ def sought(arguments: argparse.Namespace, log: Log) -> Sought:
 
 def _check(arguments: argparse.Namespace, log: Log) -> None:
     """Refuse a code or a kind that is neither known nor in the store, which may hold those of another version."""
-    reason, kind = arguments.reason, arguments.kind
-    if reason and reason not in frozenset(Reason) and not _there(log, Sought(reason=reason, limit=1)):
-        raise UsageError(f"--reason {spell(reason)}: there is no such code{_cure(reason, map(str, Reason))}")
-    if kind and not kinds.known(kind) and not _there(log, Sought(kinds=(kind,), limit=1)):
-        raise UsageError(f"--kind {spell(kind)}: there is no such kind of record{_cure(kind, kinds.KINDS)}")
-
-
-def _there(log: Log, asked: Sought) -> bool:
-    return next(iter(found(log, asked)), None) is not None
-
-
-def _cure(word: str, known: Iterable[str]) -> str:
-    told = meant(word.removesuffix("*"), known)
-    return f" ({told})" if told else ""
+    none = unknown(log, reason=arguments.reason, kind=arguments.kind)
+    if none is not None:
+        cure = meant(none.word.removesuffix("*"), none.known)
+        raise UsageError(f"--{none.field} {spell(none.word)}: {none.what}{f' ({cure})' if cure else ''}")
 
 
 def _tenants(arguments: argparse.Namespace, log: Log) -> tuple[str, ...]:

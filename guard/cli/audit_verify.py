@@ -15,11 +15,13 @@ from importlib import import_module
 
 from guard.cli.places import UsageError, existing_store
 from guard.cli.show import json_text, spell
-from guard.core.ports import Sealed, Store
+from guard.core.log import Sealed, Stray
+from guard.core.ports import Store
 from guard.proof.alone import check_files, key_of
 from guard.proof.chains import Begin, Problem, Record
 from guard.proof.checking import Asked, Report, check, plain, told
 from guard.proof.notes import Key, Note, ed25519, read_checkpoints
+from guard.proof.tables import Replay
 
 _PAGE = 5000
 EXAMPLES = """examples:
@@ -28,7 +30,8 @@ EXAMPLES = """examples:
   guard audit verify audit-2026-10.jsonl audit-2026-11.jsonl            exported files, in the order in which they were written
   guard audit verifier > verify_alone.py                                a program for somebody who does not have the guard
 
-It says what is proved, up to which checkpoint, and what is not. Exit code 1 when something is broken; the first broken record is named."""
+It says what is proved, up to which checkpoint, and what is not. Exit code 1 when something is broken; the first broken record is named. In a store it
+also compares what the tables say of approvals and votes, and by what records are found, with the records."""
 
 
 def add_verify(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -81,21 +84,35 @@ def stored_report(store: Store, checkpoints: list[str], key: Key | None) -> Repo
     notes: list[Note] = []
     for path in checkpoints:
         notes += read_checkpoints(path, problems)
+    before, replay = store.tabled(), [Replay()]
+
+    def read() -> Iterable[tuple[Record | Begin, str]]:
+        replay[0] = told = Replay()
+        for one, wrong in _records(store):
+            told.add(one.chain, one.seq, one.body)
+            yield one, wrong
+
     bodies = partial(_records, store, beside=False)
-    asked = Asked(
-        read=partial(_records, store), bodies=bodies, notes=notes, key=key, judge=ed25519(), tops=store.heads, problems=problems
-    )
-    return check(asked)
+    report = check(Asked(read=read, bodies=bodies, notes=notes, key=key, judge=ed25519(), tops=store.heads, problems=problems))
+    report.problems += [Problem(f"table {one.table}", _stray(one), one.chain, one.seq) for one in store.strays()]
+    report.problems += replay[0].against(before, store.tabled())
+    return report
 
 
-def _records(store: Store, *, beside: bool = True) -> Iterable[tuple[Record | Begin, str]]:
+def _stray(one: Stray) -> str:
+    return "no chain has a place for this record" if one.table == "audit" else "this row is about a record that there is not"
+
+
+def _records(store: Store, *, beside: bool = True) -> Iterable[tuple[Record, str]]:
     """Every record of a store, a page at a time, and what is wrong with the columns beside it, where that is asked."""
     for chain in range(store.chains):
         after = 0
         while page := store.audit(chain=chain, after=after, limit=_PAGE):
             wrong = _copies(store, chain, after, page) if beside else {}
             yield from ((Record(one.chain, one.seq, one.prev, one.hash, one.body), wrong.get(one.seq, "")) for one in page)
-            after = max(one.seq for one in page)
+            after = page[-1].seq
+            if type(after) is not int:  # a file holds whatever is put into it; what is no number comes last
+                break
 
 
 def _copies(store: Store, chain: int, after: int, page: Sequence[Sealed]) -> dict[int, str]:
@@ -107,7 +124,10 @@ def _copies(store: Store, chain: int, after: int, page: Sequence[Sealed]) -> dic
     if filed is None:
         return {}
     differing = import_module("guard.stores.filing").differing
-    last = max(one.seq for one in page)
+    page = [one for one in page if type(one.seq) is int and type(one.body) is str]  # as the chain says of the others
+    if not page:
+        return {}
+    last = page[-1].seq
     whole = bool(filed(chain=chain, after=last, limit=1))
     stored = {one.seq: one for one in filed(chain=chain, after=after, limit=_PAGE)}
     end = last if whole else max(stored, default=after)

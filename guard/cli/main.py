@@ -93,7 +93,7 @@ def _say(text: str, code: int) -> int:
 
 
 def _tolerant_output() -> None:
-    """A terminal that cannot show a character gets its escape instead of an exception."""
+    """A terminal that cannot show a character gets its escape instead of an exception; an exported line has the same end on every system."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="backslashreplace", newline="\n")

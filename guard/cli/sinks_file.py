@@ -180,6 +180,10 @@ def _path(item: Item, what: str, reader: Reader) -> Path:
     return reader.folder / spelled
 
 
+def _file(item: Item, what: str, reader: Reader) -> Path:
+    return reader.folder / language.text(item, reader.problems, what)
+
+
 def _words(item: Item, what: str, reader: Reader) -> dict[str, str]:
     return {key: language.text(below, reader.problems, f"{what}.{key}") for key, below in item.fields.items()}
 
@@ -187,6 +191,7 @@ def _words(item: Item, what: str, reader: Reader) -> dict[str, str]:
 _READ: dict[str, Callable[[Item, str, Reader], Any]] = {
     "text": _text,
     "path": _path,
+    "file": _file,
     "url": _url,
     "secret": _secret,
     "secrets": _secrets,

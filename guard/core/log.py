@@ -53,6 +53,23 @@ class Standing:
         return sum(seq for seq, _ in self.heads.values())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stray:
+    """A row where the log has no place for one: in `table`, said to be of record `seq` of `chain` (whatever stands there in place of numbers)."""
+
+    table: str
+    chain: Any
+    seq: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tabled:
+    """What the tables say of an approval, apart from the log: its status, and in order what was voted."""
+
+    status: str
+    votes: tuple[str, ...] = ()
+
+
 Signer: TypeAlias = Callable[[Standing], tuple[Checkpoint, Event] | None]
 """Makes the next checkpoint and its record, or None where none is due."""
 
@@ -71,6 +88,12 @@ class Log(Protocol):
 
     def heads(self) -> Mapping[int, Head]:
         """The newest record of each chain, of all chains, at one moment."""
+
+    def strays(self) -> tuple[Stray, ...]:
+        """For who verifies: some of the rows that stand where no record of the log can be, or that are about a record that there is not."""
+
+    def tabled(self) -> Mapping[str, Tabled]:
+        """For who verifies: what the tables say of each approval. Nothing where nobody but this program can change them."""
 
     def announce(self, events: Sequence[Event]) -> None:
         """Have these written with whatever is written next, at the latest when the store is closed; a crash before that loses them."""

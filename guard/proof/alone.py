@@ -14,22 +14,24 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from guard.proof.chains import Begin, Problem, Record, read_export
+from guard.proof.chains import Begin, Problem, Record
 from guard.proof.checking import Asked, Report, check, plain, told
+from guard.proof.exports import read_export
 from guard.proof.notes import Key, Note, ed25519, read_checkpoints, read_key
 
 
 def check_files(exports: Sequence[str], checkpoints: Sequence[str], key: Key | None, *, partial: bool = False) -> Report:
-    """Check exported files. Raises OSError where one cannot be read."""
+    """Check exported files, in the order given. Raises OSError where one cannot be read, ValueError where it is no file."""
     problems: list[Problem] = []
     notes: list[Note] = []
     for path in checkpoints:
         notes += read_checkpoints(path, problems)
+    known = len(problems)
 
     def read() -> Iterable[tuple[Record | Begin, str]]:
         found: list[Problem] = []
         yield from ((record, "") for record in read_export(exports, found))
-        problems.extend(one for one in found if one not in problems)
+        problems[known:] = found  # each time the same
 
     return check(Asked(read=read, notes=notes, key=key, judge=ed25519(), partial=partial, problems=problems))
 
@@ -54,9 +56,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         report = check_files(given.exports, given.checkpoints, key_of(given.public_key), partial=given.partial)
     except (OSError, ValueError) as error:
-        parser.error(str(error))
-    print(json.dumps(plain(report)) if given.json else "\n".join(told(report)))  # noqa: T201 - a program
+        parser.error(_seen(str(error)))
+    print(json.dumps(plain(report)) if given.json else "\n".join(map(_seen, told(report))))  # noqa: T201 - a program
     return 0 if report.ok else 1
+
+
+def _seen(line: str) -> str:
+    """A line with nothing in it that a terminal would not show, or would obey: names of files and checkpoints are others' texts."""
+    return "".join(char if char.isprintable() else f"[U+{ord(char):04X}]" for char in line)
 
 
 if __name__ == "__main__":

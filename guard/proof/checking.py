@@ -77,7 +77,7 @@ def check(asked: Asked) -> Report:
         else:
             chains.begin(record)
     report.records, report.chains, report.begins = chains.good, len(chains.heads), len(chains.later)
-    report.problems += asked.problems
+    report.problems += asked.problems + chains.problems
     report.problems += [chains.broken[chain] for chain in sorted(chains.broken)]
     _tops(tops, asked.tops(), chains, report)
     _against(notes, chains, report)

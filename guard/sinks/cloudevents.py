@@ -6,10 +6,15 @@ the extension attributes `guardhash` and `guardprev`, whose names the specificat
 
 from __future__ import annotations
 
+import re
+
 from guard.core.values import JsonObject
 from guard.sinks.entry import Entry
 
 TYPE = "guard."
+_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z"
+)  # whatever else stands there no reader would take
 
 
 def cloudevent(one: Entry) -> JsonObject:
@@ -21,7 +26,7 @@ def cloudevent(one: Entry) -> JsonObject:
         "source": f"/guard/chains/{one.sealed.chain}",
         "type": f"{TYPE}{one.kind or 'unreadable'}",
         **({"subject": subject} if subject else {}),
-        **({"time": one.text("ts")} if one.text("ts") else {}),
+        **({"time": one.text("ts")} if _TIME.fullmatch(one.text("ts")) else {}),
         "datacontenttype": "application/json",
         "guardseq": one.sealed.seq if one.sealed.seq < 2**31 else str(one.sealed.seq),
         "guardprev": one.sealed.prev,

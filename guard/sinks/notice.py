@@ -46,7 +46,7 @@ class Links:
 
     def to(self, one: Entry) -> str:
         """The link to a record's approval."""
-        name = one.text("approval")
+        name = one.text("approval").encode("utf-8", "replace").decode()
         found = self.page.replace("{approval}", quote(name, safe=""))
         if self.key is None:
             return found
@@ -88,7 +88,7 @@ def notice(one: Entry, links: Links) -> JsonObject:
 
 def title(one: Entry) -> str:
     """One line: what is the matter."""
-    said = _WORDS.get(one.kind, one.kind)
+    said = _WORDS.get(one.kind, seen(one.kind))
     status = one.text("approval_state", "status")
     told = f" ({seen(status)})" if one.kind == "approval.resolved" and status else ""
     return f"{seen(one.text('tool', 'name')) or 'a call'} {said}{told}"

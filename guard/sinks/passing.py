@@ -69,7 +69,7 @@ def settled(mine: Standing, tried: Tried, bounds: Bounds, at: float, chance: flo
         cursors=ends([*tried.done, *lost]),
         letters=letters,
         failures=failures,
-        due=at + pause(bounds, failures, chance),
+        due=at + max(pause(bounds, failures, chance), min(error.after, bounds.longest)),
         error=why,
         sent=tried.sent,
         dropped=0 if spooled else len(lost),

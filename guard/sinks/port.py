@@ -20,12 +20,12 @@ class SinkError(Exception):
     """A sink did not take a batch. The text holds no data and no secret: it is shown and stored.
 
     `sent` records of the batch arrived all the same. `retry` is False where the next one will never be taken as it is. `tell`: it goes on
-    record, since something was lost or changed that a person should know of.
+    record, since something was lost or changed that a person should know of. `after`: seconds for which the receiver asks to be left alone.
     """
 
-    def __init__(self, message: str, *, retry: bool = True, sent: int = 0, tell: bool = False) -> None:
+    def __init__(self, message: str, *, retry: bool = True, sent: int = 0, tell: bool = False, after: float = 0.0) -> None:
         super().__init__(message)
-        self.retry, self.sent, self.tell = retry, sent, tell
+        self.retry, self.sent, self.tell, self.after = retry, sent, tell, after
 
 
 class Sink(Protocol):
@@ -56,5 +56,5 @@ class Bounds:
     timeout: float = 10.0  # of one attempt
     attempts: int = 8  # in a row, before records are set aside or dropped
     first: float = 1.0  # the wait after the first failure, about doubled after each further one
-    longest: float = 300.0
+    longest: float = 300.0  # wait, whatever the receiver asks for
     newest: bool = False  # a new sink begins behind what is in the log already

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping, Sequence
+from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 from guard.core.endpoints import Endpoint
@@ -40,13 +41,24 @@ class Post:
         """Send once. Raises SinkError where it did not arrive for sure."""
         written = Written(target=self._target, headers=tuple(headers.items()), body=body)
         try:
-            status = self._sender.send(written).status
+            answer = self._sender.send(written)
         except OutcomeUnknownError:
             raise SinkError("it was sent, and nobody answered") from None
         except ToolError as error:
             raise SinkError(str(error)) from None
-        if status not in _GOOD:
-            raise SinkError(f"it was answered with status {status}", retry=status not in _NEVER)
+        if answer.status not in _GOOD:
+            why, never = f"it was answered with status {answer.status}", answer.status in _NEVER
+            raise SinkError(why, retry=not never, after=_seconds(*answer.later))
+
+
+def _seconds(later: str, date: str) -> float:
+    """How long the receiver asks to be left alone: in seconds, or until a time by its own clock; 0 where it says nothing that can be read."""
+    if later.isascii() and later.isdecimal() and len(later) < 10:
+        return float(later)
+    try:
+        return max((parsedate_to_datetime(later) - parsedate_to_datetime(date)).total_seconds(), 0.0)
+    except (ValueError, TypeError, OverflowError):
+        return 0.0
 
 
 def _endpoint(scheme: str, host: str, port: int | None, networks: Sequence[str]) -> Endpoint:

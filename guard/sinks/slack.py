@@ -32,7 +32,7 @@ class Slack:
             try:
                 self._post.send(body, {"Content-Type": "application/json"})
             except SinkError as error:
-                raise SinkError(str(error), retry=error.retry, sent=number) from None
+                raise SinkError(str(error), retry=error.retry, sent=number, after=error.after) from None
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -38,7 +38,7 @@ Settings: TypeAlias = Mapping[str, Any]
 class Kind:
     """One kind of sink. `keys` says of each setting what it is; those of `needs` must be there. `usual` holds where nothing else is written.
 
-    Types: `text`, `path` (relative to the file), `url`, `secret` (from the environment only), `secrets` (one or two), `texts`, `whole`, `flag`,
+    Types: `text`, `path` (of an export, relative to the file), `file` (one that is there, likewise), `url`, `secret` (from the environment only), `secrets` (one or two), `texts`, `whole`, `flag`,
     `words` (a mapping of texts), `format`.
     """
 
@@ -103,12 +103,17 @@ def _otel(name: str, settings: Settings, _: Clock) -> Sink:
 
 
 def _syslog(name: str, settings: Settings, _: Clock) -> Sink:
-    from guard.sinks.syslog import MOST_BYTES, Address, Syslog  # noqa: PLC0415 - as above
+    from guard.sinks.syslog import MOST_BYTES, Address, Syslog, trusted  # noqa: PLC0415 - as above
 
+    address, files = Address.of(settings["address"]), [settings.get(name) for name in _TLS]
+    if address.way != "tls" and any(files):
+        raise ValueError(f"{', '.join(_TLS)}: only for an address of tls://")
+    trust = trusted(*files) if address.way == "tls" else None
     most = settings.get("max_bytes") or MOST_BYTES
-    return Syslog(name, Address.of(settings["address"]), max_bytes=most, seconds=settings["timeout"])
+    return Syslog(name, address, max_bytes=most, seconds=settings["timeout"], trust=trust)
 
 
+_TLS = {"ca": "file", "certificate": "file", "certificate_key": "file"}
 _URL = {"url": "url", "networks": "texts"}
 _TELL = {**_URL, "link": "text", "link_key": "secret", "audience": "text"}
 
@@ -124,7 +129,9 @@ KINDS: dict[str, Kind] = {
     "webhook": Kind(make=_webhook, keys={**_URL, "keys": "secrets", "format": "format"}, needs=("url",)),
     "notify": Kind(make=_notify, keys={**_TELL, "keys": "secrets"}, needs=("url", "keys", "link"), usual=NOTICES),
     "slack": Kind(make=_slack, keys=_TELL, needs=("url", "link"), usual=NOTICES),
-    "syslog": Kind(make=_syslog, keys={"address": "text", "max_bytes": "whole"}, needs=("address",), usual=Bounds(policy="drop")),
+    "syslog": Kind(
+        make=_syslog, keys={"address": "text", **_TLS, "max_bytes": "whole"}, needs=("address",), usual=Bounds(policy="drop")
+    ),
     "otel": Kind(
         make=_otel, keys={"arguments": "flag", "attributes": "words"}, needs=(), usual=Bounds(kinds=TRACED, policy="drop")
     ),

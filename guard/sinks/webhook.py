@@ -36,7 +36,7 @@ class Webhook:
             try:
                 self._send([one])
             except SinkError as error:
-                raise SinkError(str(error), retry=error.retry, sent=number) from None
+                raise SinkError(str(error), retry=error.retry, sent=number, after=error.after) from None
 
     def _send(self, batch: Sequence[Sealed]) -> None:
         body = f"[{','.join(encode(self._form.of(entry(one))) for one in batch)}]".encode()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from guard.core.log import NOTHING, Checkpoint, Head, Sealed, Signer, Standing
+from guard.core.log import NOTHING, Checkpoint, Head, Sealed, Signer, Standing, Stray, Tabled
 from guard.core.ports import Event
 from guard.stores.announcing import Announcing
 from guard.stores.backend import Backend
@@ -36,6 +36,14 @@ class LogStore:
     def heads(self) -> Mapping[int, Head]:
         """The newest record of each chain at one moment."""
         return self._whole(self._tables.read(lambda tables: tables.heads_now()))
+
+    def strays(self) -> tuple[Stray, ...]:
+        """Rows that stand where the log has no place for one."""
+        return self._tables.read(lambda tables: tables.strays(self.chains))
+
+    def tabled(self) -> Mapping[str, Tabled]:
+        """What the tables say of each approval."""
+        return self._tables.read(lambda tables: tables.tabled())
 
     def _whole(self, found: Mapping[int, Head]) -> dict[int, Head]:
         return {chain: found.get(chain, NOTHING) for chain in range(self.chains)}

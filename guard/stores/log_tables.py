@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from guard.core.log import Checkpoint, Head, Sealed
+from guard.core.log import Checkpoint, Head, Sealed, Stray, Tabled
 from guard.core.ports import Event
 
 
@@ -20,6 +20,12 @@ class LogTables(Protocol):
 
     def heads_now(self) -> Mapping[int, Head]:
         """The newest record of every chain that has one, those that this transaction appended left out."""
+
+    def strays(self, chains: int) -> tuple[Stray, ...]:
+        """Rows of the audit, or about it, where none of so many chains has a record."""
+
+    def tabled(self) -> Mapping[str, Tabled]:
+        """What the tables say of each approval."""
 
     def checkpoints(self, *, unsent: bool) -> tuple[Checkpoint, ...]:
         """The checkpoints, oldest first, or those that were not marked as sent."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 from secrets import token_bytes
 from typing import Any
 
-from guard.core.log import Checkpoint, Head
+from guard.core.log import Checkpoint, Head, Tabled
 from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Event, Sealed, Sought, Won
 from guard.core.searching import Filed
@@ -238,6 +238,19 @@ class MemoryTables(MemoryOutbox, MemoryGrants, MemoryErasing):
     def heads_now(self) -> dict[int, Head]:
         """The newest record."""
         return {0: (len(self._audit), self._audit[-1][1])} if self._audit else {}
+
+    def strays(self, chains: int) -> tuple[()]:  # noqa: ARG002 - there is one
+        """Nothing is filed apart from the records."""
+        return ()
+
+    def tabled(self) -> dict[str, Tabled]:
+        """Approvals and votes."""
+        votes: dict[str, list[str]] = {}
+        for name, vote in self._votes:
+            votes.setdefault(name, []).append(vote.decision)
+        return {
+            name: Tabled(status=asked.approval.status, votes=tuple(votes.get(name, ()))) for name, asked in self._asked.items()
+        }
 
     def checkpoints(self, *, unsent: bool) -> tuple[Checkpoint, ...]:
         """The checkpoints, oldest first."""

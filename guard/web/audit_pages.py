@@ -28,10 +28,13 @@ from guard.auditing.entry import Entry, entry
 from guard.auditing.log import place
 from guard.auditing.month import report
 from guard.auditing.timeline import candidates, life
+from guard.auditing.words import unknown
 from guard.core import audit_exports
 from guard.core.ports import Store
 from guard.core.searching import Sought
+from guard.core.unseen import one_line
 from guard.core.values import JsonObject
+from guard.policy.problems import meant
 from guard.web import frame
 from guard.web.bodies import RequestError
 from guard.web.people import Person
@@ -93,8 +96,7 @@ async def searched(request: Request, person: Person) -> Response:
     store = _store(request)
     problem = ""
     try:
-        sought = _sought(query, person.session.tenant, store)
-        found = [entry(each) for each in await asyncio.to_thread(store.search, sought)]
+        found = await asyncio.to_thread(_found, query, person.session.tenant, store)
     except ValueError as error:
         problem, found = str(error), []
     more = _onward(query, found[SHOWN - 1]) if len(found) > SHOWN else ""
@@ -110,6 +112,16 @@ async def searched(request: Request, person: Person) -> Response:
         told=problem,
         open=any(query.values()),
     )
+
+
+def _found(query: dict[str, str], tenant: str, store: Store) -> list[Entry]:
+    """The records that a query means. Raises ValueError with what is wrong with it, in the words of the page."""
+    sought = _sought(query, tenant, store)
+    none = unknown(store, reason=query.get("reason"), kind=query.get("kind"), tenant=tenant)
+    if none is not None:
+        cure = meant(none.word.removesuffix("*"), none.known)
+        raise ValueError(f"{dict(FIELDS)[none.field]} {one_line(none.word)}: {none.what}{f' ({cure})' if cure else ''}")
+    return [entry(each) for each in store.search(sought)]
 
 
 def _sought(query: dict[str, str], tenant: str, store: Store) -> Sought:
