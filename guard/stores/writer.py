@@ -14,6 +14,7 @@ from _thread import LockType
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from time import monotonic
 from typing import Any, TypeVar
 
 from guard.errors import StoreError
@@ -45,6 +46,7 @@ class Writer:
         self._wake = threading.Lock()  # free when there may be something to do
         self._wake.acquire()
         self._post: dict[int, threading.Thread] = {}  # who serves; atomic to take, so that two threads never do
+        self._last, self._patience, self._wanted = 1, 0.0, 1
         self._leaving = ""  # "now": after this batch; "done": after all that is queued
 
     def run(self, work: Callable[[Connection], T]) -> T:
@@ -72,7 +74,8 @@ class Writer:
         self._queue.append(job)
         if not self._post:
             self._start()
-        _rouse(self._wake)
+        if len(self._queue) >= self._wanted:
+            _rouse(self._wake)
         self._refuse_closed(job)
 
     def _refuse_closed(self, job: Job[Any] | None = None) -> None:
@@ -106,7 +109,10 @@ class Writer:
         more = idle
         while (self._queue or (more and not self._leaving)) and self._leaving != "now":
             if self._queue:
-                run_batch(self._pen, self._queue)
+                self._gather()
+                begun = monotonic()
+                self._last = run_batch(self._pen, self._queue)
+                self._patience = (monotonic() - begun) / 4
                 self._pen.checkpoint()
                 more = self._pen.pressing()
             if more:
@@ -114,6 +120,16 @@ class Writer:
         if self._leaving:
             return None
         return MOMENT if self._pen.due else -1
+
+    def _gather(self) -> None:
+        """Wait a moment for those whom the last batch answered."""
+        if len(self._queue) >= self._last:
+            return
+        self._wanted = self._last
+        until = monotonic() + self._patience
+        while len(self._queue) < self._last and not self._leaving and (left := until - monotonic()) > 0:
+            self._wake.acquire(timeout=left)
+        self._wanted = 1
 
     def _leave(self, how: str) -> None:
         """Make the thread end, and wait for it."""
