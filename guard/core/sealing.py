@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 from urllib.parse import quote, quote_plus
 
@@ -21,6 +20,7 @@ from guard.core.hiding import echoing
 from guard.core.keytree import FieldRule
 from guard.core.model import ConversationRef
 from guard.core.ports import Execute, Redactor
+from guard.core.replacing import replace
 from guard.core.values import Json, canonical, digest
 from guard.core.views import Revealed
 

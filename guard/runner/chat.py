@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from secrets import token_hex
@@ -24,6 +23,7 @@ from guard.core.context import Context
 from guard.core.model import Approval, CallKey, ConversationRef, Outcome, Refusal, Session, ToolCall, Usage
 from guard.core.pipeline import Walked, guard_turn
 from guard.core.reasons import Reason
+from guard.core.replacing import replace
 from guard.core.telling import told
 from guard.core.values import JsonObject, canonical, digest
 from guard.core.views import Room

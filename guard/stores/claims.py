@@ -7,11 +7,11 @@ a late truth settles an unknown one. Shared by every store; may only ask the tab
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from guard.core.model import Approval, CallKey
 from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Record, Replay, Vaulted, Won
 from guard.core.reasons import Reason
+from guard.core.replacing import replace
 from guard.stores import grants, vault
 from guard.stores.approvals import LIVE, ask, look
 from guard.stores.budgets import release

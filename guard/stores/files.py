@@ -8,11 +8,12 @@ says how far it goes (`heads`). Comes after chain.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from guard.core.exported import read_first, read_record
 from guard.core.ports import Sealed
+from guard.core.replacing import replace
 from guard.stores.chain import GENESIS, verify
 
 
