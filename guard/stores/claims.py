@@ -283,8 +283,8 @@ def _mismatch(approval: Approval, row: CallRow) -> str:
 
 
 def _contradicted(tables: Tables, home: Home, places: set[Place], row: CallRow) -> bool:
-    live = [look(tables, asked).approval for place in sorted(places) for asked in tables.alive(home, place)]
-    return any(other.status in LIVE and other.fingerprint != row.fingerprint for other in live)
+    others = [look(tables, asked).approval for place in sorted(places) for asked in tables.alive(home, place, row.fingerprint)]
+    return any(other.status in LIVE for other in others)
 
 
 def _conflict(why: str) -> Conflict:
