@@ -80,7 +80,7 @@ class _Batch:
 
 
 def run_batch(pen: Pen, queue: deque[Job[Any]]) -> int:
-    """Do what is queued, and what is added meanwhile, as one transaction; then tell the callers."""
+    """Do what is queued, and what is added meanwhile, as one transaction; then tell the callers. How many works there were."""
     jobs, batch = _begun(queue), _Batch(pen)
     try:
         try:
