@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from stores_kit import REF, STORES, Clock, a_store, charge, claim, event, key, outcome, quota, row
 
-from guard.core.ports import Store, Won
+from guard.core.ports import Charge, Store, Won
 from guard.core.reasons import Reason
 
 
@@ -30,6 +30,17 @@ def test_quota_is_reserved_once_for_each_call(store: Store) -> None:
     assert store.take(quota((one, limit), (one, limit), (two, limit), (three, limit))) == (None, None, None, limit[0])
     assert store.take(quota((two, limit), (three, limit))) == (None, limit[0])
     assert store.take(quota()) == ()
+
+
+def test_a_call_that_is_walked_again_holds_what_it_drew(store: Store) -> None:
+    """It draws nothing more; one that turns out to hold nothing, or that now draws over a window, draws as a first time."""
+    limit, window = (charge(limit=2),), (replace(charge(limit=1, name="w"), window=60.0),)
+    assert store.take(quota((key(1, 0), limit))) == (None,)
+    assert store.take(replace(quota((key(1, 0), limit)), again=True)) == (None,)
+    assert store.take(replace(quota((key(1, 0), limit), (key(1, 1), limit)), again=True)) == (None, None)
+    assert store.take(replace(quota((key(1, 0), window)), again=True)) == (None,)
+    assert store.take(quota((key(1, 2), limit))) == limit
+    assert isinstance(store.take(quota((key(1, 3), window)))[0], Charge)
 
 
 def test_the_first_exceeded_charge_is_named_and_nothing_is_taken(store: Store) -> None:

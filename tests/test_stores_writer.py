@@ -51,6 +51,28 @@ def test_a_batch_has_a_bound(database: Database, file: Path) -> None:
     assert len(things(file)) == LIMIT + 10
 
 
+def test_those_who_come_back_share_a_commit_again(database: Database, file: Path) -> None:
+    """Eight callers that come back as soon as they are answered pay for hardly more flushes than one of them would."""
+    spy = Spy(database)
+
+    def often(number: int) -> None:
+        for turn in range(50):
+            database.transact(put(number * 50 + turn), writes=True)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(often, range(8)))
+    assert len(things(file)) == 400
+    assert spy.seen["COMMIT"] < 200
+
+
+def test_a_batch_waits_for_nobody_who_stays_away(database: Database) -> None:
+    """After many shared a commit, a lone work is done within a moment, and the next one waits for nobody."""
+    together(database, [put(n) for n in range(40)])
+    assert database.writer._last >= 40
+    assert [database.transact(put(n), writes=True) for n in (1, 2)] == [1, 2]
+    assert (database.writer._last, database.writer._patience < 0.01) == (1, True)
+
+
 def test_one_work_is_a_plain_transaction(database: Database) -> None:
     """It pays for no savepoint."""
     spy = Spy(database)

@@ -6,12 +6,11 @@ value of anybody, no policy text and no exception's text. Used by the pipeline a
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from guard.core.commands import ERASED
 from guard.core.model import Approval, CallKey, Content, Outcome, Refusal, Status, ToolCall, ValidCall
 from guard.core.ports import CallRow, Redactor
 from guard.core.reasons import NOT_READABLE, RETRY, SAFE_AGAIN, SENTENCE, Reason
+from guard.core.replacing import replace
 from guard.core.rules import Issue
 from guard.core.values import JsonObject, encode
 

@@ -8,11 +8,11 @@ is asked about a call that would be refused. It can only refuse.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from guard.core.model import AuthorizedCall, GroundedCall, Refusal, Session, ValidCall
 from guard.core.ports import Authorizer, Facts
 from guard.core.reasons import Reason
+from guard.core.replacing import replace
 from guard.core.rules import ApprovalRule, ArgumentRule, ResourceRule, Tool
 from guard.core.values import Json, canonical, equal
 

@@ -8,7 +8,7 @@ the last of a message.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from string import ascii_letters, digits, whitespace
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ from guard.core.commands import CallRow
 from guard.core.cutting import level, parsed, shortened, size
 from guard.core.model import Block, Content, Image, Outcome
 from guard.core.reasons import Reason
+from guard.core.replacing import replace
 from guard.core.untrusted import opened
 from guard.core.views import Room
 

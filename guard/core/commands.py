@@ -236,11 +236,12 @@ class TakeQuota(Command[tuple[Charge | Shadowed | None, ...]]):
 
     What left its window before the call ended is drawn again, and so is a window that the policy did not have then.
 
-    With `whole` either every call gets its reservations or none does.
+    With `whole` either every call gets its reservations or none does. `again`: these calls were walked before, so that they hold theirs already.
     """
 
     calls: tuple[tuple[CallKey, tuple[Charge, ...]], ...]
     whole: bool = False
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

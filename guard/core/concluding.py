@@ -5,14 +5,13 @@ Comes after board and before endings; pure.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from guard.core import answer, audit, audit_ends
 from guard.core.board import Board
 from guard.core.commitments import More
 from guard.core.model import Allow, AuthorizedCall, CallKey, Hold, Outcome, Refusal, ValidCall
 from guard.core.ports import CallRow, Event
 from guard.core.reasons import Reason
+from guard.core.replacing import replace
 from guard.core.values import Json
 
 

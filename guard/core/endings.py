@@ -6,7 +6,7 @@ withheld.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from guard.core import answer, audit_ends
 from guard.core.audit_ends import Beside
@@ -22,6 +22,7 @@ from guard.core.model import Allow, CallKey, Content, Outcome, Refusal, ValidCal
 from guard.core.ports import CallRow, Event, Executed, Redactor, Vaulted
 from guard.core.reasons import Reason
 from guard.core.redact import Shown, redact
+from guard.core.replacing import replace
 from guard.core.rules import ResultRule, Tool
 from guard.core.sealing import Sealer, veiled
 from guard.core.tags import of_result

@@ -6,13 +6,14 @@ Used by the stores' callers with `Erase`; a store erases in one transaction a co
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import Protocol
 
 from guard.core.grants import ERASED, Grant
 from guard.core.model import Approval
 from guard.core.ports import CallRow, Event
+from guard.core.replacing import replace
 from guard.core.values import Json
 
 

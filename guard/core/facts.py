@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
 from guard.core import legible
 from guard.core.legible import Piece, counted, line
 from guard.core.pointers import pointer, steps, within
+from guard.core.replacing import replace
 from guard.core.values import Json, JsonObject, encode
 
 ORIGINS = {

@@ -8,7 +8,7 @@ person would be asked; nothing here allows a call. Comes after rules and before 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from functools import lru_cache
 from typing import Any, Literal, Protocol, TypeAlias
@@ -17,6 +17,7 @@ from guard.core import names
 from guard.core.approval import Assurance
 from guard.core.offers import Offer, Scope
 from guard.core.paths import Path, parse_path
+from guard.core.replacing import replace
 from guard.core.rules import ApprovalRule
 from guard.core.values import Json, JsonObject, canonical, digest, equal, is_number, summable
 

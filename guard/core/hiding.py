@@ -8,7 +8,6 @@ found are passed to the detectors one by one. What a policy's own rule put in a 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -16,6 +15,7 @@ from guard.core.cutting import tailed
 from guard.core.handles import Token
 from guard.core.ports import Redactor
 from guard.core.redaction import MASKS
+from guard.core.replacing import replace
 from guard.core.values import Json, JsonObject, encode
 
 _MAX_LEAF = 250_000  # characters of one text inside a record; what is longer is cut before it is looked at

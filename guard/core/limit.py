@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from guard.core.model import AuthorizedCall, CallKey, Refusal, Usage, ValidCall
 from guard.core.paths import Path
 from guard.core.ports import Charge, Ledger, Opened
 from guard.core.reasons import Reason
+from guard.core.replacing import replace
 from guard.core.rules import Limits, Source, SumLimit, WindowLimit
 from guard.core.sources import echoes, records
 from guard.core.values import canonical, digest, is_number, summable

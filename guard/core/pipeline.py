@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -51,6 +50,7 @@ from guard.core.putback import wanted as wanted_handles
 from guard.core.quotas import drew, wanted
 from guard.core.reasons import Reason
 from guard.core.recall import adopt, recall, same_content
+from guard.core.replacing import replace
 from guard.core.rules import ApprovalRule
 from guard.core.sealing import Sealer
 from guard.core.spoken import beside
@@ -195,7 +195,8 @@ def _limit(board: Board, ledgers: dict[int, p.Ledger]) -> p.Flow[None]:
     """Reserve every budget, call by call in order, before anybody is asked."""
     drawn = wanted(board, ledgers)
     if drawn:
-        command = p.TakeQuota(calls=tuple(one for _, one in drawn), whole=board.context.policy.limits.whole_turn)
+        whole, calls = board.context.policy.limits.whole_turn, tuple(one for _, one in drawn)
+        command = p.TakeQuota(calls=calls, whole=whole, again=board.opened is None)
         drew(board, drawn, (yield from p.ask(command)))
 
 

@@ -6,7 +6,6 @@ Gives each such call a state on the board; decides nothing else. Used by the pip
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from guard.core import answer
 from guard.core.board import Board, Follows, Waits
@@ -14,6 +13,7 @@ from guard.core.context import Item
 from guard.core.model import Outcome, Refusal, ToolCall, ValidCall
 from guard.core.ports import Again, CallRow, Opened
 from guard.core.reasons import Reason
+from guard.core.replacing import replace
 
 
 def recall(item: Item, opened: Opened | None) -> Outcome | ToolCall | Refusal | Waits:

@@ -7,7 +7,7 @@ approval, and the others do when it is walked in the requester's own session, wh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from guard.core import answer
 from guard.core import ports as p
@@ -21,6 +21,7 @@ from guard.core.persons import named
 from guard.core.pipeline import judge
 from guard.core.quotas import wanted
 from guard.core.reasons import Reason
+from guard.core.replacing import replace
 from guard.core.rules import Tool
 from guard.core.validate import fingerprint
 from guard.core.values import Json, digest

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 
 from guard.core.acting import Vaulted
@@ -20,6 +19,7 @@ from guard.core.hiding import echoing
 from guard.core.keytree import FieldRule
 from guard.core.model import ConversationRef
 from guard.core.ports import Execute, Redactor
+from guard.core.replacing import replace
 from guard.core.values import Json, canonical, digest
 from guard.core.views import Revealed
 

@@ -5,12 +5,11 @@ Flows: `pipeline` alone says when. Comes after board and the ground room; yields
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from guard.core import ports as p
 from guard.core.board import Board
 from guard.core.ground import ground, needs, newest
 from guard.core.model import Refusal, Session, ValidCall
+from guard.core.replacing import replace
 
 _END = 2**31 - 1  # behind every turn
 

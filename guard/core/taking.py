@@ -8,7 +8,6 @@ was lost, its class decides: unknown, or taken again with the same key. Yields c
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 
 from guard.core import answer, audit, audit_ends
@@ -22,6 +21,7 @@ from guard.core.grants import Use
 from guard.core.model import Allow, Outcome, Refusal, ToolCall, ValidCall
 from guard.core.reasons import Reason
 from guard.core.recall import may_go_on, of_branch, replayed, take_over
+from guard.core.replacing import replace
 from guard.core.rules import Tool
 from guard.errors import StoreError
 

@@ -43,7 +43,7 @@ def settling(chat: Chat, history: Sequence[JsonObject] = ()) -> p.Flow[list[Json
         walked = yield from settle_calls(waiting, context)
         ready |= {row.key: outcome for row, outcome in zip(waiting, walked.outcomes, strict=True) if outcome.status != "held"}
     yield from offering(chat)
-    gone = yield from p.ask(Consult(question=lambda store: _gone(chat, store, history)))
+    gone = (yield from p.ask(Consult(question=lambda store: _gone(chat, store, history)))) if history else []
     if not ready and not gone:
         return []
     told = [*(ready[row.key] for row in rows if row.key in ready), *gone]

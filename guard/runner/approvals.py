@@ -7,7 +7,7 @@ the store in one transaction. A stranger learns nothing, not even whether the ap
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from guard.core import audit_votes
@@ -16,6 +16,7 @@ from guard.core.model import Outcome, Session
 from guard.core.persons import called
 from guard.core.ports import Event
 from guard.core.presented import document, masked, presented
+from guard.core.replacing import replace
 from guard.core.revising import Revision
 from guard.core.rights import Rights
 from guard.core.values import Json, JsonObject

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from secrets import token_hex
@@ -24,6 +23,7 @@ from guard.core.model import Approval, CallKey, ConversationRef, Outcome, Refusa
 from guard.core.persons import opaque
 from guard.core.pipeline import guard_turn
 from guard.core.reasons import Reason
+from guard.core.replacing import replace
 from guard.core.telling import told
 from guard.core.values import JsonObject
 from guard.core.views import Room

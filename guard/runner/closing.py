@@ -7,7 +7,6 @@ calls are followed up. Comes after `chat` and `aftermath`; used by `conversation
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from guard.core import audit
 from guard.core import ports as p
@@ -16,6 +15,7 @@ from guard.core.endings import as_now
 from guard.core.model import CallKey, Outcome, Refusal, ToolCall
 from guard.core.pipeline import settle_calls
 from guard.core.reasons import Reason
+from guard.core.replacing import replace
 from guard.core.values import JsonObject
 from guard.runner.aftermath import branch, settling
 from guard.runner.chat import Chat

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from guard.core import answer, audit_ends
@@ -18,6 +18,7 @@ from guard.core.endings import in_doubt
 from guard.core.model import CallKey, ConversationRef, Session
 from guard.core.persons import opaque
 from guard.core.ports import CallRow, Event, Redactor, Store
+from guard.core.replacing import replace
 from guard.core.values import JsonObject, digest
 from guard.errors import ApprovalError
 from guard.runner.behind import hiding

@@ -60,6 +60,9 @@ class SyncRun:
     def _perform(self, command: p.Command[Any]) -> Any:
         if self._interrupt is not None and isinstance(command, _STARTS):
             raise p.HaltedError
+        call = self._hands.store_call(command)
+        if call is not None:
+            return self._store(call)
         if isinstance(command, p.Execute):
             return self._execute(command)
         if isinstance(command, p.Together):
@@ -70,10 +73,7 @@ class SyncRun:
             return self._join(command)
         if isinstance(command, p.Probe):
             return self._probe(command)
-        call = self._hands.store_call(command)
-        if call is None:
-            raise TypeError(f"no driver knows {type(command).__name__}")
-        return self._store(call)
+        raise TypeError(f"no driver knows {type(command).__name__}")
 
     def _store(self, call: Callable[[], Any]) -> Any:
         try:

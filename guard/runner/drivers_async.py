@@ -60,6 +60,9 @@ class AsyncRun:
     async def _perform(self, command: p.Command[Any]) -> Any:
         if self._interrupt is not None and isinstance(command, _STARTS):
             raise p.HaltedError
+        call = self._hands.store_call(command)
+        if call is not None:
+            return await self._store(call)
         if isinstance(command, p.Execute):
             return await self._execute(command)
         if isinstance(command, p.Together):
@@ -70,10 +73,7 @@ class AsyncRun:
             return await self._join(command)
         if isinstance(command, p.Probe):
             return await self._probe(command)
-        call = self._hands.store_call(command)
-        if call is None:
-            raise TypeError(f"no driver knows {type(command).__name__}")
-        return await self._store(call)
+        raise TypeError(f"no driver knows {type(command).__name__}")
 
     async def _store(self, call: Callable[[], Any]) -> Any:
         """A store call in a thread. Cancellation cannot stop a statement that runs, so its answer is waited for."""

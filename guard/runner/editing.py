@@ -8,7 +8,7 @@ Comes after approvals, which uses it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from guard.core import answer, audit_votes
@@ -19,6 +19,7 @@ from guard.core.limit import exceeded
 from guard.core.model import CallKey, ConversationRef, Outcome, Session
 from guard.core.persons import called, named
 from guard.core.pointers import pointer, steps, within
+from guard.core.replacing import replace
 from guard.core.revising import Revision, as_then, owned, revise
 from guard.core.values import Json, encode, read_json
 from guard.errors import ApprovalError

@@ -7,12 +7,13 @@ version's tools. Nothing in it changes after it is published but the memos of vi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from guard.core.audit_policy import Parts
 from guard.core.model import Session
 from guard.core.ports import Policy, Redactor
+from guard.core.replacing import replace
 from guard.errors import PolicyError, Problem
 from guard.runner.hands import Hands
 from guard.tools import RegisteredTool

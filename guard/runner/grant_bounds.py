@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from math import isfinite
@@ -10,6 +9,7 @@ from typing import Any, TypedDict
 
 from guard.core.grants import amount
 from guard.core.offers import Offer
+from guard.core.replacing import replace
 from guard.errors import ApprovalError
 
 Number = int | float | str | Decimal

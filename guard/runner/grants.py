@@ -6,7 +6,6 @@ store writes it in one transaction. Whether a grant still covers a call is judge
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
@@ -20,6 +19,7 @@ from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.names import real
 from guard.core.offers import Offer, Scope
 from guard.core.persons import called, opaque
+from guard.core.replacing import replace
 from guard.core.rules import ApprovalRule, Tool
 from guard.errors import ApprovalError
 from guard.runner.approvals import Approvals

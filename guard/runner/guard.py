@@ -10,7 +10,7 @@ import asyncio
 import inspect
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
@@ -20,6 +20,7 @@ from guard.core.budget import approximate
 from guard.core.model import ConversationRef, Outcome, Session, ToolCall
 from guard.core.persons import known
 from guard.core.ports import Policy, Redactor, Store
+from guard.core.replacing import replace
 from guard.core.rights import Rights, Sessions
 from guard.core.values import keyed
 from guard.errors import GuardError

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from types import GeneratorType
 from typing import Any, Generic, TypeVar, cast
@@ -22,6 +22,7 @@ from guard.core import ports as p
 from guard.core.audit_ends import reference
 from guard.core.granting import FindGrants, UseGrant
 from guard.core.model import Session
+from guard.core.replacing import replace
 from guard.core.sealing import answering
 from guard.core.values import Json, canonical, copy, keyed
 from guard.errors import AnsweredInterrupt, GuardError, OutcomeUnknownError, StoreError, ToolError
@@ -82,14 +83,14 @@ class Hands:
 
     def store_call(self, command: p.Command[Any]) -> Callable[[], Any] | None:
         """What to call for a command that the store answers; None for the others."""
+        answer = _ANSWERS.get(type(command))
+        if answer is not None:
+            return functools.partial(answer, self.store, command)
         if isinstance(command, p.Claim):
             return functools.partial(claim, self.store, self.keeper, command)
         if isinstance(command, p.Outright):
             return functools.partial(outright, self.store, self.keeper, command)
-        if isinstance(command, p.Finish):
-            return functools.partial(self._finish, command)
-        answer = _ANSWERS.get(type(command))
-        return None if answer is None else functools.partial(answer, self.store, command)
+        return functools.partial(self._finish, command) if isinstance(command, p.Finish) else None
 
     def _finish(self, command: p.Finish) -> p.CallRow | None:
         """Write outcomes down. That of an action is tried again for a moment, and kept until the store is back."""

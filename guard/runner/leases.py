@@ -9,12 +9,13 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from guard.core import ports as p
 from guard.core.endings import never_started
 from guard.core.model import CallKey
+from guard.core.replacing import replace
 from guard.errors import StoreError
 
 LOG = logging.getLogger("guard")

@@ -48,6 +48,10 @@ class Announcing:
             self._owed.extendleft(reversed(owed))
             raise
 
+    def read(self, work: Callable[[Tables], T]) -> T:
+        """As the backend does: what was announced is read by nobody here before it is written."""
+        return self._backend.read(work)
+
     def close(self) -> None:
         """Write what was announced, where that can be, and close the backend."""
         if self._owed:

@@ -7,10 +7,10 @@ Comes after `budgets` and before `votes`, `claims` and `ledger`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from guard.core.model import Approval, ConversationRef
 from guard.core.ports import AskApproval, Charge, Event
+from guard.core.replacing import replace
 from guard.core.values import Json, canonical
 from guard.errors import StoreError
 from guard.stores.budgets import release

@@ -79,8 +79,8 @@ class _Batch:
             job.end(_told(error))
 
 
-def run_batch(pen: Pen, queue: deque[Job[Any]]) -> None:
-    """Do what is queued, and what is added meanwhile, as one transaction; then tell the callers."""
+def run_batch(pen: Pen, queue: deque[Job[Any]]) -> int:
+    """Do what is queued, and what is added meanwhile, as one transaction; then tell the callers. How many works there were."""
     jobs, batch = _begun(queue), _Batch(pen)
     try:
         try:
@@ -92,6 +92,7 @@ def run_batch(pen: Pen, queue: deque[Job[Any]]) -> None:
         pen.undo()
         _fail(batch.done, error)
     batch.tell()
+    return len(batch.done) + len(batch.failed)
 
 
 def _begun(queue: deque[Job[Any]]) -> Iterator[Job[Any]]:

@@ -7,11 +7,11 @@ counts over a window is in `spans`. Shared by every store; may only ask the tabl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from decimal import Decimal
 
 from guard.core.ports import Charge, Shadowed, TakeQuota
-from guard.stores.owners import owned
+from guard.core.replacing import replace
+from guard.stores.owners import owned, visible
 from guard.stores.spans import fits_again, tidy
 from guard.stores.tables import EXACT, Budget, Home, Place, Tables
 
@@ -103,6 +103,16 @@ def take(tables: Tables, command: TakeQuota) -> tuple[Charge | Shadowed | None, 
         return tuple(exceeded if new or isinstance(own, Charge) else None for new, own in zip(fresh, answers, strict=True))
     plan.write()
     return tuple(answers)
+
+
+def held(tables: Tables, command: TakeQuota) -> bool:
+    """Whether every call holds what it draws, and none of it over a window: then `take` changes nothing, and answers None for each."""
+    return all(
+        visible(tables, key.ref)
+        and all(charge.window is None for charge in charges)
+        and tables.holds((key.ref.tenant, key.ref.conversation), (key.turn, key.position))
+        for key, charges in command.calls
+    )
 
 
 def draw(tables: Tables, home: Home, place: Place, charges: Sequence[Charge]) -> None:

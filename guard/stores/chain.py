@@ -13,11 +13,12 @@ import json
 import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from guard.core.ports import Event, Sealed, Store
+from guard.core.replacing import replace
 from guard.core.values import encode
 from guard.errors import StoreError
 from guard.stores.stamp import Stamps

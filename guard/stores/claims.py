@@ -7,11 +7,11 @@ a late truth settles an unknown one. Shared by every store; may only ask the tab
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from guard.core.model import Approval, CallKey
 from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Record, Replay, Vaulted, Won
 from guard.core.reasons import Reason
+from guard.core.replacing import replace
 from guard.stores import grants, vault
 from guard.stores.approvals import LIVE, ask, look
 from guard.stores.budgets import release
@@ -283,8 +283,8 @@ def _mismatch(approval: Approval, row: CallRow) -> str:
 
 
 def _contradicted(tables: Tables, home: Home, places: set[Place], row: CallRow) -> bool:
-    live = [look(tables, asked).approval for place in sorted(places) for asked in tables.alive(home, place)]
-    return any(other.status in LIVE and other.fingerprint != row.fingerprint for other in live)
+    others = [look(tables, asked).approval for place in sorted(places) for asked in tables.alive(home, place, row.fingerprint)]
+    return any(other.status in LIVE for other in others)
 
 
 def _conflict(why: str) -> Conflict:

@@ -7,10 +7,10 @@ tables. Comes after `claims` and before `ledger`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 from guard.core.ports import CallRow, Event, Lapse
+from guard.core.replacing import replace
 from guard.errors import ApprovalError
 from guard.stores import grant_ends, grants
 from guard.stores.budgets import release

@@ -8,13 +8,14 @@ everything, an action that failed gives back what it summed, a look-up gives bac
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 from guard.core.granting import Asking, FindGrants, Standing, UseGrant
 from guard.core.grants import Grant, Use, covers, drawn, fits, reaches, room
 from guard.core.model import Approval, ConversationRef
 from guard.core.ports import CallRow, Charge, Conflict, Event
+from guard.core.replacing import replace
 from guard.core.values import JsonObject
 from guard.errors import ApprovalError
 from guard.stores.approvals import LIVE, look

@@ -89,6 +89,8 @@ class LedgerStore(OutrightLedger, GrantLedger, BatchStore):
 
     def take(self, command: TakeQuota) -> tuple[Charge | Shadowed | None, ...]:
         """Reserve quota call by call; None, the first exceeded charge, or what shadow limits would have refused."""
+        if command.again and self._tables.read(lambda tables: budgets.held(tables, command)):
+            return (None,) * len(command.calls)
         return self._tables.write(lambda tables: budgets.take(tables, command))
 
     def ask(self, command: AskApproval) -> Approval | None:

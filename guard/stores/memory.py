@@ -9,13 +9,13 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from secrets import token_bytes
 from typing import Any
 
 from guard.core.log import Checkpoint, Head, Tabled
 from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Event, Sealed, Sought, Won
+from guard.core.replacing import replace
 from guard.core.searching import Filed
 from guard.core.values import Json
 from guard.stores import filing

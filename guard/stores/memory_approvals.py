@@ -23,12 +23,14 @@ class MemoryApprovals:
         """One approval."""
         return self._asked.get(approval_id)
 
-    def alive(self, home: Home, place: Place) -> tuple[Asked, ...]:
+    def alive(self, home: Home, place: Place, besides: str = "") -> tuple[Asked, ...]:
         """Live approvals of one call."""
         return tuple(
             asked
             for asked in self._at(home)
-            if asked.approval.status in LIVE and (asked.approval.turn, asked.approval.position) == place
+            if asked.approval.status in LIVE
+            and (asked.approval.turn, asked.approval.position) == place
+            and asked.approval.fingerprint != besides
         )
 
     def about(self, home: Home, fingerprint: str) -> tuple[Asked, ...]:

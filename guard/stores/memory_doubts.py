@@ -5,9 +5,10 @@ Comes after `memory_approvals` and before `memory`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from guard.core.ports import CallRow, Vaulted
+from guard.core.replacing import replace
 from guard.stores.memory_approvals import MemoryApprovals
 from guard.stores.tables import Draw, Home, Mark, Place
 

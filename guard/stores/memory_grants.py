@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 
 from guard.core.grants import Grant
 from guard.core.ports import CallRow
+from guard.core.replacing import replace
 from guard.core.values import copy
 from guard.stores.memory_budgets import MemoryBudgets
 from guard.stores.tables import Home, Place

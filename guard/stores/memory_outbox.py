@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from guard.core.outbox import Advance, Letter, Standing
+from guard.core.replacing import replace
 from guard.stores.undo import Undo
 
 

@@ -7,10 +7,10 @@ and before `ledger`. Sends nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from guard.core.outbox import Advance, Letter, Outbox, Standing
 from guard.core.ports import Sealed, Store
+from guard.core.replacing import replace
 from guard.errors import StoreError
 from guard.stores.backend import Backend
 from guard.stores.executors import gone, me

@@ -27,7 +27,7 @@ MANY: Final = 1_000
 """Unfiled records that whoever opens a file files first: somebody died before they were."""
 TIMES: Final = 8  # such transactions at most
 _ROWS: Final = MOST // 2  # changed rows after which to look how much lies unfiled
-_AGAIN: Final = 64  # and after which to look again: a look costs as much as a small work
+_STEP: Final = 500  # and after which to look again: each time costs as much as some statements of a decision
 
 
 def fill(connection: sqlite3.Connection) -> None:
@@ -67,7 +67,7 @@ class Chore:
     def __init__(self) -> None:
         self._seen = -1  # rows that the connection had changed when nothing lay unfiled; at first nobody knows
         self._rest_until = 0  # so many, where filing failed
-        self._looked = 0  # so many, when decisions were last to wait or not
+        self._look_at = 0  # so many, where not enough lay unfiled to press
 
     def due(self, connection: sqlite3.Connection) -> bool:
         """Whether anything may lie unfiled. Asks nothing of the file."""
@@ -82,11 +82,12 @@ class Chore:
 
     def pressing(self, connection: sqlite3.Connection) -> bool:
         """Whether so much lies unfiled that decisions have to wait for a portion."""
-        changes = connection.total_changes
-        if changes - self._seen < _ROWS or changes - self._looked < _AGAIN or not self.due(connection):
+        changed = connection.total_changes
+        if changed < self._look_at or changed - self._seen < _ROWS or not self.due(connection):
             return False
-        self._looked = changes
-        return unfiled(connection)[1] > MOST
+        found = unfiled(connection)[1] > MOST
+        self._look_at = 0 if found else changed + _STEP
+        return found
 
     def failed(self, connection: sqlite3.Connection, error: BaseException) -> None:
         """It is tried again after a while; searches read what is not filed."""

@@ -151,7 +151,7 @@ _ASKED = (
 _OLDEST_FIRST = " ORDER BY a.requested_at, a.turn, a.position, a.id"
 _LIVE = "a.status IN ('pending', 'approved')"
 ASKED = _ASKED + " WHERE a.id = ?"
-ALIVE = _ASKED + " WHERE a.conversation = ? AND a.turn = ? AND a.position = ? AND " + _LIVE + _OLDEST_FIRST
+ALIVE = _ASKED + " WHERE a.conversation = ? AND a.turn = ? AND a.position = ? AND a.fingerprint <> ? AND " + _LIVE + _OLDEST_FIRST
 ABOUT = _ASKED + " WHERE a.conversation = ? AND a.fingerprint = ?" + _OLDEST_FIRST
 ASKED_IN = _ASKED + " WHERE a.conversation = ? AND a.run = ?" + _OLDEST_FIRST
 OPEN_IN = _ASKED + " WHERE a.conversation = ? AND a.status = 'pending'" + _OLDEST_FIRST

@@ -72,9 +72,9 @@ class SqlApprovals(Statements):
         row = self.one(sql.ASKED, approval_id)
         return None if row is None else self._asked(row)
 
-    def alive(self, home: Home, place: Place) -> tuple[Asked, ...]:
+    def alive(self, home: Home, place: Place, besides: str = "") -> tuple[Asked, ...]:
         """Live approvals of one call."""
-        return tuple(map(self._asked, self.all(sql.ALIVE, (name_of(home), *place))))
+        return tuple(map(self._asked, self.all(sql.ALIVE, (name_of(home), *place, besides))))
 
     def about(self, home: Home, fingerprint: str) -> tuple[Asked, ...]:
         """Approvals for a fingerprint."""

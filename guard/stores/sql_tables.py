@@ -7,11 +7,11 @@ belongs to and how the head of a chain is read are left to `sqlite` and `postgre
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Event, Sealed, Vaulted, Won
+from guard.core.replacing import replace
 from guard.stores import rows, sql
 from guard.stores.chain import GENESIS, write_all
 from guard.stores.claims import FINISHED

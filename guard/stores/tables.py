@@ -269,8 +269,8 @@ class Tables(SearchTables, OutboxTables, VaultTables, GrantTables, LogTables, Er
     def asked(self, approval_id: str) -> Asked | None:
         """One approval as it was last written."""
 
-    def alive(self, home: Home, place: Place) -> tuple[Asked, ...]:
-        """Approvals of one call that are written as pending or approved."""
+    def alive(self, home: Home, place: Place, besides: str = "") -> tuple[Asked, ...]:
+        """Approvals of one call that are written as pending or approved, besides those for this fingerprint."""
 
     def about(self, home: Home, fingerprint: str) -> tuple[Asked, ...]:
         """All approvals of a conversation for this fingerprint, oldest first."""

@@ -7,12 +7,13 @@ Comes after `approvals` and before `ledger`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, cast
 
 from guard.core.approval import BALLOT, Approval, Ballot, Ending, Vote
 from guard.core.commands import Told
 from guard.core.ports import CallRow, Charge, Event, TakeQuota
+from guard.core.replacing import replace
 from guard.errors import ApprovalError, StoreError
 from guard.stores.approvals import LIVE, give_back, look
 from guard.stores.budgets import take

@@ -1,6 +1,7 @@
 """The writer: the one thread of a process that writes to a file, and the queue in front of it.
 
-Callers put jobs into the queue and sleep until theirs has ended. The thread starts with the first job, and ends when the store is closed or forgotten,
+Callers put jobs into the queue and sleep until theirs has ended. Whoever was answered by one batch often comes back at once: the next batch waits for as
+many, a fraction of what the last one took, so that all of them share a flush. The thread starts with the first job, and ends when the store is closed or forgotten,
 and before the process is forked; while nothing is to be done it knows the writer only weakly. No caller ever holds a lock that the thread
 needs, so Ctrl-C in a caller stops nobody else. Comes after `batch`, before `database`.
 """
@@ -14,6 +15,7 @@ from _thread import LockType
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from time import monotonic
 from typing import Any, TypeVar
 
 from guard.errors import StoreError
@@ -26,6 +28,8 @@ from guard.stores.pen import Pen
 T = TypeVar("T")
 MOMENT = 0.2
 """Seconds without a work after which records are filed."""
+_SHARE, _LONGEST = 0.25, 0.005
+"""Of the time that the last batch took, and seconds at most: for how long a batch waits for others. One that nobody shared waits for nobody."""
 _WITHIN = "the store was called from within its own transaction"
 _GONE = "the process was forked while its writer was asked"
 
@@ -45,6 +49,8 @@ class Writer:
         self._wake = threading.Lock()  # free when there may be something to do
         self._wake.acquire()
         self._post: dict[int, threading.Thread] = {}  # who serves; atomic to take, so that two threads never do
+        self._last, self._patience = 1, 0.0  # works of the last batch, and for how long the next one waits for as many
+        self._wanted = 1  # so many queued works wake the thread
         self._leaving = ""  # "now": after this batch; "done": after all that is queued
 
     def run(self, work: Callable[[Connection], T]) -> T:
@@ -72,7 +78,8 @@ class Writer:
         self._queue.append(job)
         if not self._post:
             self._start()
-        _rouse(self._wake)
+        if len(self._queue) >= self._wanted:
+            _rouse(self._wake)
         self._refuse_closed(job)
 
     def _refuse_closed(self, job: Job[Any] | None = None) -> None:
@@ -106,7 +113,10 @@ class Writer:
         more = idle
         while (self._queue or (more and not self._leaving)) and self._leaving != "now":
             if self._queue:
-                run_batch(self._pen, self._queue)
+                self._gather()
+                begun = monotonic()
+                self._last = run_batch(self._pen, self._queue)
+                self._patience = min((monotonic() - begun) * _SHARE, _LONGEST)
                 self._pen.checkpoint()
                 more = self._pen.pressing()
             if more:
@@ -114,6 +124,16 @@ class Writer:
         if self._leaving:
             return None
         return MOMENT if self._pen.due else -1
+
+    def _gather(self) -> None:
+        """Wait a moment for as many as the last batch had."""
+        if len(self._queue) >= self._last:
+            return
+        self._wanted = self._last
+        until = monotonic() + self._patience
+        while len(self._queue) < self._last and not self._leaving and (left := until - monotonic()) > 0:
+            self._wake.acquire(timeout=left)
+        self._wanted = 1
 
     def _leave(self, how: str) -> None:
         """Make the thread end, and wait for it."""

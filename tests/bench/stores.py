@@ -9,8 +9,9 @@ A claim is `store.claim` of a call that nobody has: it locks, looks for twins, t
 an audit record of about 700 bytes, in one durable transaction. The loop inserts rows of 700 bytes. Both run for the same time in turns, each worker in
 a conversation of its own; figures are medians over the rounds. The server is the one that GUARD_TEST_POSTGRES names, else an embedded one with fsync
 on. GUARD_BENCH_SCRATCH names a real disk. `flush` is how long one flush of that disk takes, measured beside each round: what group commit saves is
-flushes, so the ratio on SQLite depends on it. `--delays` makes each flush of this program longer, through tests/bench/slow_flush.c. tests/bench/stores_floor.py shows how far any group
-commit could get. Judge the ratios of one run, never the figures of two. No test asserts a time.
+flushes, so the ratio on SQLite depends on it. `--delays` makes each flush of this program longer, through tests/bench/slow_flush.c. `floor` is the
+ratio that the driver alone reaches in one thread with the statements of as many claims in each commit, their values made before: no store on this file can
+reach more (tests/bench/stores_floor.py). Judge the ratios of one run, never the figures of two. No test asserts a time.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from threading import Barrier, Thread
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent)]
+sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent), str(HERE)]
 
 import postgres_kit  # noqa: E402 - behind the path to it
 import psycopg  # noqa: E402 - behind the path to it
@@ -151,7 +152,7 @@ def flush_ms(folder: str | None, times: int = 40) -> float:
 def measure(kind: str, workers: int, wanted: argparse.Namespace) -> dict[str, Any]:
     """One row: medians of claims and bare rows a second, in turns on one store; the first round is a warm-up."""
     processes, seconds = wanted.processes and kind == "postgres", wanted.seconds
-    pairs, flushes = [], []
+    pairs, flushes, floors = [], [], []
     with opened(kind) as (url, store):
         for worker in range(workers):
             store.claim(command(worker, 1))
@@ -163,8 +164,18 @@ def measure(kind: str, workers: int, wanted: argparse.Namespace) -> dict[str, An
             start += won + 1
             pairs.append((won / seconds, rows / seconds))
             flushes.append(flush_ms(os.environ.get("GUARD_BENCH_SCRATCH")))
+            if kind == "sqlite":
+                floors.append(1e6 / least(workers) / (rows / seconds))
         store.close()
-    return {**row(kind, workers, pairs[1:]), "flush_ms": statistics.median(flushes[1:])}
+    found = {**row(kind, workers, pairs[1:]), "flush_ms": statistics.median(flushes[1:])}
+    return {**found, "floor": statistics.median(floors[1:])} if floors else found
+
+
+def least(workers: int) -> float:
+    """Microseconds of a claim where so many share a commit, with the driver alone: see tests/bench/stores_floor.py."""
+    from stores_floor import floor
+
+    return floor(workers, 25 * workers)[2]
 
 
 def row(kind: str, workers: int, pairs: list[tuple[float, float]]) -> dict[str, Any]:
@@ -181,11 +192,11 @@ def row(kind: str, workers: int, pairs: list[tuple[float, float]]) -> dict[str, 
 
 def table(rows: list[dict[str, Any]]) -> str:
     """The rows as text."""
-    lines = [f"{'store':10} {'workers':>7} {'claims/s':>9} {'bare/s':>9} {'ratio':>6} {'flush':>8}"]
-    lines += [
-        f"{one['store']:10} {one['workers']:7} {one['claims']:9.0f} {one['bare']:9.0f} {one['ratio']:6.2f} {one['flush_ms']:5.2f} ms"
-        for one in rows
-    ]
+    lines = [f"{'store':10} {'workers':>7} {'claims/s':>9} {'bare/s':>9} {'ratio':>6} {'floor':>6} {'flush':>8}"]
+    for one in rows:
+        most = f"{one['floor']:6.2f}" if "floor" in one else f"{'':6}"
+        counts = f"{one['store']:10} {one['workers']:7} {one['claims']:9.0f} {one['bare']:9.0f} {one['ratio']:6.2f}"
+        lines.append(f"{counts} {most} {one['flush_ms']:5.2f} ms")
     return "\n".join(lines)
 
 
