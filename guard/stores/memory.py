@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from secrets import token_bytes
 from typing import Any
 
-from guard.core.log import Checkpoint, Head, Tabled
+from guard.core.log import Checkpoint, Head
 from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Event, Sealed, Sought, Won
 from guard.core.replacing import replace
@@ -242,15 +242,6 @@ class MemoryTables(MemoryOutbox, MemoryGrants, MemoryErasing):
     def strays(self, chains: int) -> tuple[()]:  # noqa: ARG002 - there is one
         """Nothing is filed apart from the records."""
         return ()
-
-    def tabled(self) -> dict[str, Tabled]:
-        """Approvals and votes."""
-        votes: dict[str, list[str]] = {}
-        for name, vote in self._votes:
-            votes.setdefault(name, []).append(vote.decision)
-        return {
-            name: Tabled(status=asked.approval.status, votes=tuple(votes.get(name, ()))) for name, asked in self._asked.items()
-        }
 
     def checkpoints(self, *, unsent: bool) -> tuple[Checkpoint, ...]:
         """The checkpoints, oldest first."""

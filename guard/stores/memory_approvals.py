@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from guard.core.approval import Approval, Vote
+from guard.core.log import Tabled
 from guard.stores.approvals import LIVE, is_due
 from guard.stores.tables import Asked, Home, Place, Wanted
 from guard.stores.undo import Undo
@@ -79,6 +80,15 @@ class MemoryApprovals:
     def vote(self, approval: Approval, vote: Vote) -> None:
         """Add a vote."""
         self._undo.append(self._votes, (approval.id, vote))
+
+    def tabled(self) -> dict[str, Tabled]:
+        """Approvals and votes."""
+        votes: dict[str, list[str]] = {}
+        for name, vote in self._votes:
+            votes.setdefault(name, []).append(vote.decision)
+        return {
+            name: Tabled(status=asked.approval.status, votes=tuple(votes.get(name, ()))) for name, asked in self._asked.items()
+        }
 
 
 def _age(asked: Asked) -> tuple[float, int, int, str]:
