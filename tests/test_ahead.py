@@ -24,6 +24,7 @@ from guard.runner.ahead import NOTHING_AHEAD, Newest
 from guard.runner.chat import Chat
 from guard.runner.drivers import SyncRun
 from guard.runner.drivers_async import AsyncRun
+from guard.runner.opening import ref_of
 from guard.stores import open_store
 from guard.stores.chain import verify_store
 from guard.wires import wire
@@ -41,7 +42,7 @@ steps = st.one_of(
 
 def single(world: World, name: str, arguments: Any, ahead: Any, number: str = "1") -> Any:
     """One call without a wire, as an MCP client makes it."""
-    ref = world.guard._ref(world.session, "conv")
+    ref = ref_of(world.guard, world.session, "conv")
     chat = Chat(world.guard, world.session, wire("openai-chat"), ref, "answer", None).pinned()
     flow = chat.single(ToolCall(number, name, arguments), None, ahead=ahead)
     run = SyncRun if world.colour == "sync" else AsyncRun
@@ -72,7 +73,7 @@ def told(world: World) -> list[Any]:
 
 def stands(world: World) -> list[Any]:
     """What stands in the ledger."""
-    rows = world.store.rows(world.guard._ref(world.session, "conv"))
+    rows = world.store.rows(ref_of(world.guard, world.session, "conv"))
     return [(row.key.turn, row.status, row.fingerprint, row.arguments, row.attempt, row.settled) for row in rows]
 
 
@@ -214,7 +215,7 @@ def test_a_process_that_dies_in_the_action_leaves_its_claim_and_records(tmp_path
     words = [sys.executable, "-W", "ignore", "-c", DIES, url, "act", here, str(Path(here).parent)]
     assert subprocess.run(words, capture_output=True, check=False, cwd=tmp_path).returncode == -signal.SIGKILL
     with World("sync", OPEN, EMPLOYEE, url=url) as world:
-        ref = world.guard._ref(world.session, "conv")
+        ref = ref_of(world.guard, world.session, "conv")
         assert [(row.status, row.attempt) for row in world.store.rows(ref)] == [("done", 0), ("started", 1)]
         kinds = [event["kind"] for event in world.audit() if event.get("turn") == 2]
         assert kinds == ["call.proposed", "call.decided", "call.begin"]

@@ -90,15 +90,6 @@ class MemoryApprovals:
         """Add a vote."""
         self._undo.append(self._votes, (approval.id, vote))
 
-    def tabled(self) -> dict[str, Tabled]:
-        """Approvals and votes."""
-        votes: dict[str, list[str]] = {}
-        for name, vote in self._votes:
-            votes.setdefault(name, []).append(vote.decision)
-        return {
-            name: Tabled(status=asked.approval.status, votes=tuple(votes.get(name, ()))) for name, asked in self._asked.items()
-        }
-
 
 def _age(asked: Asked) -> tuple[float, int, int, str]:
     approval = asked.approval
