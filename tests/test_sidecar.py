@@ -140,6 +140,19 @@ def test_one_call_proposed_by_many_runs_once(sidecar: Sidecar) -> None:
     assert sorted(one["replayed"] for one in told) == [False, *[True] * 3]
 
 
+def test_one_ticket_reported_by_many_at_once(sidecar: Sidecar) -> None:
+    """The first report counts; an equal one gets its outcome as a replay and another one 409, also before the walk has ended."""
+    looked(sidecar, "at once")
+    ticket = sidecar.decide("refund", {"order_id": "A17", "amount": 11}, conversation="at once")["ticket"]
+    reports = [{"status": "done", "result": {"refund_id": "R-9"}}] * 6 + [{"status": "failed"}] * 2
+    with ThreadPoolExecutor(8) as pool:
+        answers = [*pool.map(lambda one: sidecar.post("report", {"ticket": ticket, **one}), reports)]
+    first = next(answer.json() for answer in answers if answer.status_code == 200 and not answer.json()["replayed"])
+    for answer, report in zip(answers, reports, strict=True):
+        assert answer.status_code == (200 if report["status"] == first["status"] else 409), answer.text
+    assert sum(answer.status_code == 200 and not answer.json()["replayed"] for answer in answers) == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_what_was_never_reported_is_unknown(how: signal.Signals, tmp_path: Path) -> None:

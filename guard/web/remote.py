@@ -99,8 +99,6 @@ class Remote:
             report = await asyncio.wait_for(asyncio.shield(ticket.report), self._seconds)
         except TimeoutError:
             raise OutcomeUnknownError from None
-        finally:
-            self._open.pop(ticket.token, None)
         if report.status == "unknown":
             raise OutcomeUnknownError
         if report.status == "failed":
