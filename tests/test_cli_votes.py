@@ -10,6 +10,7 @@ import pytest
 from cli_kit import CLERK, POLICY, Run, asking, at_terminal, in_process
 
 from guard import Guard, Session
+from guard.core.briefing import permits
 
 MORE = (
     "approve: {by: [boss], expires: 1h, need: 2, edit: [amount], secret: [to], use_within: 15m, effect: 'Pay {amount} to {to}'}"
@@ -165,3 +166,34 @@ def test_the_terminal_shows_before_it_asks(asked: Guard, tmp_path: Path) -> None
     assert (ran.code, "Approve as E2? [y/N]" in ran.err, "effect        Pay 10.50" in ran.out) == (0, True, True)
     [vote] = asked.approvals.list()[0].votes
     assert vote.presented
+
+
+def test_the_terminal_tells_what_the_page_tells(run: Run, asked: Guard) -> None:
+    """What a yes permits in full, the policy, and the digest that the vote then carries; a secret is called one beside its mask."""
+    view = asked.approvals.view(name(asked), OTHER)
+    shown = run("approvals", "show", name(asked)).out
+    facts = [line.partition(" ")[::2] for line in shown.splitlines()]
+    told = [(fact, rest.strip()) for fact, rest in facts]
+    assert [rest for fact, rest in told if fact == "permits"] == list(permits(view.approval))
+    assert ("this", f"view     {view.presented}") in told
+    assert ("policy", view.approval.policy) in told
+    assert "<- written by the model; secret, masked" in shown
+    run("approvals", "approve", name(asked), "--yes", "--reason", "seen the bill")
+    assert "seen the bill" in run("approvals", "show", name(asked)).out
+    assert asked.approvals.list()[0].votes[0].presented == view.presented
+
+
+def test_the_watch_shows_the_difference(run: Run, asked: Guard) -> None:
+    """A revision is printed with what it changed, and under the digest that `approve` shows as well."""
+    run("approvals", "edit", name(asked), "--set", "amount=7.25", "--reason", "too much")
+    watched = run("approvals", "watch", "--once").out
+    shown = run("approvals", "show", name(asked)).out
+    assert "changed since revision 1" in watched
+    assert shown.strip() in watched
+
+
+def test_a_yes_with_json_shows_what_it_is_about(run: Run, asked: Guard) -> None:
+    """The view goes to stderr, so that no vote says that something was shown which was not; stdout holds JSON alone."""
+    shown = run("approvals", "show", name(asked)).out
+    ran = run("approvals", "approve", name(asked), "--yes", "--json")
+    assert (ran.code, shown.strip() in ran.err, ran.json["votes"][0]["presented"] in ran.err) == (0, True, True)

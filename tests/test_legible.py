@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import unicodedata
 
@@ -9,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from guard.cli import show
 from guard.core import legible
+from guard.core.unseen import one_line
 
 FILLERS = (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x16FE4, 0x1D159)
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
@@ -108,3 +111,12 @@ def test_what_looks_like_something_else(text: str, odd: dict[str, str]) -> None:
     found = dict(legible.disguised(text))
     assert {word: found.get(word) for word in odd} == odd
     assert bool(found) == bool(odd) or "xn--" in text
+
+
+def test_a_terminal_and_a_page_spell_out_the_same() -> None:
+    """Marks piled up on a letter, too: the rows above and below them are covered nowhere, and two accents stay accents."""
+    for text in ("a" + "\u0301" * 40 + "b", "e\u0301\u0323", "a\u202eb", "a\u2800b"):
+        spelled = "".join(f"[{piece.code}]" if piece.kind == "hidden" else piece.text for piece in legible.pieces(text))
+        assert one_line(text) == show.spell(text) == spelled
+        assert show.count_unseen({"memo": [text]}) == legible.hidden(text)
+        assert json.loads(show.json_text(text)) == text

@@ -102,3 +102,12 @@ def test_a_yes_touches_its_own_call_only_br_082(running: Console, yes: int, one_
     decide(running.browser("b1", "boss"), "approved", asked[yes], one_by_one=one_by_one)
     assert [running.show(one).status for one in asked][1 - yes] == "pending"
     assert [running.go_on(one).status for one in asked] == (["done", "held"] if yes == 0 else ["held", "done"])
+
+
+def test_a_long_value_opens_on_the_page_of_several(running: Console) -> None:
+    """It scrolls in its box, or the link in it opens everything: on this page as on that of one."""
+    running.ask("draw", name="p" * 5_000)
+    browser = running.browser("b1", "boss")
+    closed, opened = (browser.open(f"/approvals/batch{query}").answer.text for query in ("", "?whole=1"))
+    assert ('href="?whole=1"' in closed, 'class="whole"' in closed, 'class="whole"' in opened) == (True, False, True)
+    assert "p" * 5_000 in closed

@@ -252,6 +252,12 @@ def test_no_argument_vanishes_behind_another(given: dict[str, str], shown: dict[
     assert told["text"].count("\n") == 1 + len(found)
 
 
+def test_blanks_and_marks_are_counted_in_a_notice(store: Store) -> None:
+    """Nothing is pushed out of sight, or covered."""
+    one = entry(asked(store, args={"shown": {"to": "bob" + " " * 60 + "eve", "memo": "a" + "\u0301" * 3}}))
+    assert notice(one, PAGE)["summary"]["arguments"] == {"to": "bob[60 spaces]eve", "memo": "a\u0301\u0301[U+0301]"}
+
+
 def test_a_signed_link_holds_until_the_decision_is_due(store: Store) -> None:
     """For the audience that it was made for."""
     one = entry(asked(store, approval_state={"decide_by": NOW + 100.5, "revision": 3}))

@@ -135,10 +135,9 @@ def _vote(arguments: argparse.Namespace, *, yes: bool, ask: bool) -> int:
     with desk(arguments) as here:
         shown = here.view(arguments.id)
         grant = granting.drafted(here, arguments, shown.approval) if yes else None
-        if ask or not arguments.json:
-            offers = granting.lines(here, shown.approval, grant) if yes else []
-            lines = [*approval_lines(shown.approval, previous=shown.previous), *offers, *words_lines(shown.approval)]
-            print("\n".join(lines), file=sys.stderr if arguments.json else sys.stdout, flush=True)
+        offers = granting.lines(here, shown.approval, grant) if yes else []
+        lines = [*approval_lines(shown.approval, previous=shown.previous), *offers, *words_lines(shown.approval)]
+        print("\n".join(lines), file=sys.stderr if arguments.json else sys.stdout, flush=True)  # the vote says that it was shown
         if ask and not _confirmed(here, grant):
             how = "" if sys.stdin.isatty() else " (nobody is at a terminal: confirm with --yes)"
             print(f"guard: nothing was decided{how}", file=sys.stderr)

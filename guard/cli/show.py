@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from guard.core.names import real
-from guard.core.unseen import one_line, unseen
+from guard.core.unseen import odd, one_line
 from guard.core.values import Json, encode
 
 
@@ -48,7 +48,7 @@ def escaped(text: str) -> str:
     """JSON text with each unseen character as its four-digit escape; they stand only inside strings, so that the value stays the same."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_escape(char) if unseen(char) else char for char in text)
+    return "".join(_escape(char) if hides else char for char, hides in zip(text, odd(text), strict=True))
 
 
 def _escape(char: str) -> str:
@@ -59,7 +59,7 @@ def _escape(char: str) -> str:
 def count_unseen(given: Json) -> int:
     """How many characters of a value had to be spelled out."""
     if isinstance(given, str):
-        return sum(map(unseen, given))
+        return sum(odd(given))
     if isinstance(given, Mapping):
         return sum(count_unseen(str(key)) + count_unseen(item) for key, item in given.items())
     if isinstance(given, list | tuple):

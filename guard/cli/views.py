@@ -5,15 +5,17 @@ Every argument stands in full with its origin. May not shorten or hide. Used by 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from guard.cli import show
 from guard.cli.tables import pairs
 from guard.core.approval import Approval
 from guard.core.briefing import deciders, permits, utc
-from guard.core.facts import ORIGINS, texts
-from guard.core.legible import disguised
-from guard.core.presented import differences, masked
+from guard.core.facts import ORIGINS, shown
+from guard.core.legible import backwards, disguised
+from guard.core.names import real
+from guard.core.pointers import pointer, within
+from guard.core.presented import differences, document, masked, presented
 from guard.core.values import Json, JsonObject
 
 _COUNTED = (
@@ -24,7 +26,7 @@ _VOTED = ("number", "decision", "by", "revision", "fingerprint", "presented", "a
 
 
 def approval_lines(approval: Approval, *, indent: str = "", previous: Approval | None = None) -> list[str]:
-    """The whole view; with the revision before it, what is different."""
+    """The whole view, the same facts as on the page; with the revision before it, what is different."""
     approval, secret = masked(approval), len(approval.secret)
     hidden = show.count_unseen(approval.arguments)
     facts = [
@@ -39,23 +41,43 @@ def approval_lines(approval: Approval, *, indent: str = "", previous: Approval |
         *(("held because", show.spell(why)) for why in approval.why),
         ("may decide", show.spell(deciders(approval))),
         *((("said yes", told_yes(approval)),) if approval.need > 1 or approval.votes else ()),
+        *(("reason", f"{show.spell(vote.by)}: {show.spell(vote.reason)}") for vote in approval.yes if vote.reason),
         ("asked", utc(approval.requested_at)),
         ("expires", utc(approval.expires_at)),
         *_use(approval),
-        ("permits", permits(approval)[0]),
+        *(("permits", told) for told in permits(approval)),
+        ("policy", approval.policy),
+        *_shown(approval, previous),
         ("status", _status(approval)),
     ]
     warned = [f"arguments ({hidden} characters that cannot be seen are spelled out)" if hidden else "arguments"]
     warned[0] += f" ({secret} secret, masked)" if secret else ""
-    given = [*argument_lines(approval.arguments, approval.origins), *_disguised(approval)]
+    arguments = dict(sorted(approval.arguments.items(), key=lambda one: not _first(approval, one[0])))
+    given = [*argument_lines(arguments, approval.origins, secret=approval.secret), *_warned(approval, previous)]
     told = (*pairs(facts), *warned, *given, *difference_lines(previous, approval))
     return [indent + line for line in told]
 
 
-def _disguised(approval: Approval) -> list[str]:
-    """What looks like something else than it is."""
-    known = (approval.effect, *texts(approval.arguments))
-    return [f"  ! {show.spell(word)} {what}" for text in known for word, what in disguised(text)]
+def _shown(approval: Approval, previous: Approval | None) -> list[tuple[str, str]]:
+    """The digest of this view, which a vote carries; not where a revision is shown without the one before it."""
+    whole = approval.supersedes is None or previous is not None
+    return [("this view", presented(approval, previous))] if whole else []
+
+
+def _first(approval: Approval, name: str) -> bool:
+    """Whether the policy shows the argument before others."""
+    return name in {path.partition(".")[0].partition("[")[0] for path in approval.show}
+
+
+def _warned(approval: Approval, previous: Approval | None) -> list[str]:
+    """What looks like something else than it is, or stands otherwise in a terminal than it is stored."""
+    known = (approval.effect, real(approval.requester), approval.tool, *shown(document(approval, previous)))
+    told = dict.fromkeys(f"  ! {show.spell(word)} {what}" for text in known for word, what in disguised(text))
+    if any(map(backwards, known)):
+        told[
+            "  ! letters that are written from right to left: a terminal may show them in another order than they are stored"
+        ] = None
+    return [*told]
 
 
 def _revision(approval: Approval) -> list[tuple[str, str]]:
@@ -96,17 +118,30 @@ def _side(one: JsonObject, side: str) -> str:
     return show.value(one[side]) if side in one else "(nothing)"
 
 
-def argument_lines(arguments: JsonObject, origins: Mapping[str, str] | None, *, indent: str = "  ") -> list[str]:
-    """One line for each argument: name, value in full, origin where it is known."""
+def argument_lines(
+    arguments: JsonObject, origins: Mapping[str, str] | None, *, indent: str = "  ", secret: Collection[str] = ()
+) -> list[str]:
+    """One line for each argument: name, value in full, origin where it is known, and which of it a mask stands for."""
     if not arguments:
         return [f"{indent}(none)"]
-    shown = {name: show.value(value) for name, value in arguments.items()}
+    told = {name: show.value(value) for name, value in arguments.items()}
     if origins is None:
-        return pairs([(show.spell(name), text) for name, text in shown.items()], indent=indent)
+        return pairs([(show.spell(name), text) for name, text in told.items()], indent=indent)
     return pairs(
-        [(show.spell(name), f"{text}   <- {ORIGINS.get(origins.get(name, 'model'), 'unknown')}") for name, text in shown.items()],
+        [
+            (show.spell(name), f"{text}   <- {ORIGINS.get(origins.get(name, 'model'), 'unknown')}{_masks(name, secret)}")
+            for name, text in told.items()
+        ],
         indent=indent,
     )
+
+
+def _masks(name: str, secret: Collection[str]) -> str:
+    """Where masks of the policy's stand in an argument; a text that only looks like one has none."""
+    whole, inside = within(pointer([name]), secret), [one for one in secret if within(one, [pointer([name])])]
+    if whole or not inside:
+        return "; secret, masked" if whole else ""
+    return f"; secret, masked at {', '.join(map(show.spell, inside))}"
 
 
 def approval_json(approval: Approval) -> JsonObject:

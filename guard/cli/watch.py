@@ -89,4 +89,5 @@ def _lines(here: Desk, one: Approval, *, as_json: bool) -> list[str]:
         return [json_text({**approval_json(one), "you_may_decide": here.decides(one), "words": words_json(one)})]
     how = f"guard approvals approve {one.id}  |  guard approvals reject {one.id} --reason TEXT"
     decide = f"decide: {how}" if here.decides(one) else "decide: another person must"
-    return [*approval_lines(one), decide, *words_lines(one), ""]
+    view = here.view(one.id)
+    return [*approval_lines(view.approval, previous=view.previous), decide, *words_lines(view.approval), ""]

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from guard.core.unseen import unseen
+from guard.core.unseen import odd
 
 MANY_SPACES = 8
-MOST_MARKS = 2
-"""Accents on one letter; further ones are spelled out."""
 _INNER = re.compile(rf" {{{MANY_SPACES},}}|\n")
 _RUN = re.compile(rf"{_INNER.pattern}|^ +| +$")
 _WORD = re.compile(r"[\w-]+(?:[.\u3002\uff0e\uff61][\w-]+)*")
@@ -47,7 +45,6 @@ _ALPHABETS = (
     ),
     *("FULLWIDTH", "MATHEMATICAL", "DOUBLE-STRUCK", "SCRIPT", "BLACK-LETTER"),
 )
-_MARKS = frozenset({"Mn", "Me"})
 _BACKWARDS = frozenset({"R", "AL"})
 
 
@@ -83,18 +80,9 @@ def _seen(text: str) -> list[Piece]:
     if text.isascii() and text.isprintable():
         return [Piece("plain", text)] if text else []
     found: list[Piece] = []
-    for odd, stretch in groupby(zip(text, _covered(text), strict=True), lambda pair: unseen(pair[0]) or pair[1]):
+    for hides, stretch in groupby(zip(text, odd(text), strict=True), lambda pair: pair[1]):
         chars = [char for char, _ in stretch]
-        found += [Piece("hidden", char, name(char)) for char in chars] if odd else [Piece("plain", "".join(chars))]
-    return found
-
-
-def _covered(text: str) -> list[bool]:
-    """Which characters are marks on top of more than two others: piled up they cover what stands beneath and beside them."""
-    found, piled = [], 0
-    for char in text:
-        piled = piled + 1 if unicodedata.category(char) in _MARKS else 0
-        found.append(piled > MOST_MARKS)
+        found += [Piece("hidden", char, name(char)) for char in chars] if hides else [Piece("plain", "".join(chars))]
     return found
 
 
@@ -122,7 +110,7 @@ def disguised(text: str) -> tuple[tuple[str, str], ...]:
     """Words and host names that may look like others, with what is odd about each, in order."""
     if text.isascii() and "xn--" not in text.lower():
         return ()
-    found = {word[0]: odd for word in _WORD.finditer(text) if (odd := _odd(word[0]))}
+    found = {word[0]: what for word in _WORD.finditer(text) if (what := _odd(word[0]))}
     return tuple(found.items())
 
 

@@ -30,11 +30,26 @@ _FILLERS = frozenset(
 _JOINER, _COLOURED = "\u200d", "\ufe0f"
 _LAYOUT = frozenset("\n\t ")
 _MANY_SPACES = re.compile(" {8,}")
+MOST_MARKS = 2
+"""Accents on one letter; further ones are spelled out."""
+_MARKS = frozenset({"Mn", "Me"})
 
 
 def unseen(char: str) -> bool:
     """Whether a reader of a terminal could not see `char` for what it is."""
     return char != " " and (ord(char) in _FILLERS or unicodedata.category(char) in _UNSEEN)
+
+
+def odd(text: str) -> list[bool]:
+    """Which characters of a text are spelled out: those that nobody sees, and marks on top of more than two others.
+
+    Piled up they cover what stands beneath and beside them.
+    """
+    found, piled = [], 0
+    for char in text:
+        piled = piled + 1 if unicodedata.category(char) in _MARKS else 0
+        found.append(piled > MOST_MARKS or unseen(char))
+    return found
 
 
 def visible(text: str) -> str:
@@ -52,9 +67,9 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """`text` on one line: every unseen character spelled out, line breaks too, and long runs of spaces counted."""
+    """`text` on one line: every unseen or piled-up character spelled out, line breaks too, and long runs of spaces counted."""
     if not text.isascii() or not text.isprintable():
-        text = "".join(spelled(char) if unseen(char) else char for char in text)
+        text = "".join(spelled(char) if hides else char for char, hides in zip(text, odd(text), strict=True))
     return _MANY_SPACES.sub(lambda run: f"[{len(run[0])} spaces]", text)
 
 

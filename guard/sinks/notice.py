@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
 
-from guard.core.unseen import spelled, unseen
+from guard.core.unseen import one_line
 from guard.core.values import Json, JsonObject, encode, is_number
 from guard.sinks.entry import Entry
 from guard.sinks.port import Bounds
@@ -132,5 +132,5 @@ def _cut(text: str) -> str:
 
 
 def seen(text: str) -> str:
-    """A text on one line, with what cannot be seen spelled out."""
-    return text if text.isascii() and text.isprintable() else "".join(spelled(char) if unseen(char) else char for char in text)
+    """A text on one line, with what cannot be seen spelled out and long runs of blanks counted."""
+    return one_line(text)

@@ -72,6 +72,7 @@ async def _page(
         ways=WAYS,
         private=True,
         problem=problem,
+        whole="whole" in request.query_params,
     )
 
 

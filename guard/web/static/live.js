@@ -41,8 +41,11 @@
   };
 
   let asking = false;
+  let again = false; // told of something while an answer, which may be older, was under way
   const ask = async () => {
-    if (asking || document.hidden || !box.hidden) return;
+    if (document.hidden || !box.hidden) return;
+    again = asking;
+    if (asking) return;
     asking = true;
     try {
       const answer = await fetch(`/approvals/state?${query}`, { headers: { Accept: "application/json" }, redirect: "error" });
@@ -51,6 +54,7 @@
       // not reached: the page stays as it is, and a vote is judged by the server anyway
     } finally {
       asking = false;
+      if (again) ask();
     }
   };
   let fed = 0;
