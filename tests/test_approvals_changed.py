@@ -98,6 +98,21 @@ def test_a_yes_that_fails_today_is_on_record(desk: Office) -> None:
     assert desk.approvals.show(again.approval).by == ("owner",)
 
 
+@pytest.mark.parametrize(("change", "changed"), [(None, []), ("by: [boss, owner]", ["policy"])], ids=["same", "changed"])
+def test_a_run_says_under_which_policy_people_were_asked(desk: Office, change: str | None, changed: list[str]) -> None:
+    """In the record of its start, beside the policy in force, and whether that is another one."""
+    asked = desk.ask(100)
+    desk.approvals.approve(asked.id, approver=BOSS)
+    if change:
+        policy(desk, "by: [boss]", change)
+    desk.settle()
+    [event] = desk.events("call.begin")
+    told = event["revalidation"]
+    assert (told["policy_then"], told["policy_now"]) == (asked.policy, event["decision"]["policy"])
+    assert told["changed"] == changed
+    assert (told["policy_then"] != told["policy_now"]) == bool(changed)
+
+
 def test_the_role_of_a_person_named_by_the_policy(tmp_path: Path) -> None:
     """A vote at the terminal counts while the policy calls that user a boss."""
     with office(tmp_path, "sqlite") as desk:

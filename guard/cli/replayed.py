@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from guard.cli.tables import table
 from guard.core import ports as p
 from guard.core.model import ConversationRef
 from guard.core.values import Json, JsonObject
+from guard.errors import ConversationError
 from guard.policy import Loaded
 from guard.review.logged import Logged
 from guard.review.replay import Differs, Record, Replayed
@@ -49,9 +50,17 @@ def _stored(store: p.Store) -> Iterator[Record]:
             continue
         ref = _ref(entry)
         if ref not in rows:
-            rows[ref] = {(row.key.ref.branch, row.key.turn, row.key.position): row for row in store.rows(ref)}
+            rows[ref] = {(row.key.ref.branch, row.key.turn, row.key.position): row for row in _rows(store, ref)}
         place = (str(entry.at("branch") or ""), entry.at("turn"), entry.at("position"))
         yield Record(entry.body, rows[ref].get(place))
+
+
+def _rows(store: p.Store, ref: ConversationRef) -> Iterable[p.CallRow]:
+    """The calls of a conversation; none where somebody proposed in one that is not theirs."""
+    try:
+        return store.rows(ref)
+    except ConversationError:
+        return ()
 
 
 def _ref(entry: Entry) -> ConversationRef:

@@ -13,6 +13,7 @@ from guard.core.commitments import More, mark, of_arguments
 from guard.core.hiding import shown_text, shown_value
 from guard.core.model import (
     Allow,
+    Approval,
     AuthorizedCall,
     BoundCall,
     CallKey,
@@ -214,9 +215,15 @@ def began(key: CallKey, allow: Allow, policy: str, redactor: Redactor, attempt: 
     """The call was taken and is about to run: durable before the act."""
     valid = allow.call.valid
     head = head_of("call.begin", key, name_of(valid.call.id, redactor), POLICY, _of(valid.tool))
-    spent = f',"approval":"{allow.approval.id}"' if allow.approval else _under(allow)
+    spent = f',"approval":"{allow.approval.id}"{_again(allow.approval, policy)}' if allow.approval else _under(allow)
     execution = f'"exec":{{"class":"{valid.tool.effect}","attempt":{attempt}}}'
     return f'{head}{spent},"args":{{"digest":"{of_arguments(valid, salt)}"}},"decision":{{"policy":"{policy}"}},{execution}'
+
+
+def _again(approval: Approval, policy: str) -> str:
+    """Under which policy people were asked, and that today's lets the call run as well."""
+    changed = names_of(("policy",) if approval.policy != policy else ())
+    return f',"revalidation":{{"policy_then":{quote(approval.policy)},"policy_now":"{policy}","changed":{changed}}}'
 
 
 def said(ref: ConversationRef, text: str, redactor: Redactor) -> Event:

@@ -1,4 +1,4 @@
-"""Unopened: what goes back for a turn that could not be opened, and the record of one that was. A flow: `pipeline` alone says when.
+"""Unopened: what goes back for a turn that could not be opened, and the record of one that was, or that was somebody else's. Flows: `pipeline` and `chat` say when.
 
 Comes after endings and before pipeline; yields commands, does no I/O.
 """
@@ -10,9 +10,11 @@ from contextlib import suppress
 
 from guard.core import answer, audit
 from guard.core import ports as p
+from guard.core.commitments import More
 from guard.core.context import Context
 from guard.core.endings import as_now
-from guard.core.model import CallKey, Outcome
+from guard.core.model import CallKey, Outcome, Refusal
+from guard.core.reasons import Reason
 from guard.errors import StoreError
 
 
@@ -38,3 +40,24 @@ def unopened(opening: p.OpenTurn, context: Context, code: str) -> p.Flow[tuple[O
             (known and as_now(known, context)) or answer.refused(call, CallKey(opening.ref, 0, index), refusal, None, redactor)
         )
     return tuple(found)
+
+
+def not_yours(opening: p.OpenTurn, context: Context) -> p.Flow[tuple[Outcome, ...]]:
+    """Every call of a conversation that belongs to somebody else is refused, and that it was proposed, and by whom, is on record.
+
+    It gets no turn of the conversation: its records say turn 0.
+    """
+    refusal = Refusal(reason=Reason.NOT_OWNER, detail="The conversation.")
+    keys = [CallKey(opening.ref, 0, index) for index in range(len(opening.calls))]
+    events: list[p.Event] = []
+    for key, call in zip(keys, opening.calls, strict=True):
+        more = More(salt=context.salt())
+        events.append(audit.proposed(key.ref, 0, key.position, call, context.redactor, more.salt))
+        events.append(audit.decided(key, call, refusal, None, context.policy.version, context.redactor, context.session, more))
+    try:
+        yield from p.ask(p.Record(rows=(), events=tuple(events)))
+    except StoreError as error:
+        refusal = answer.unstored(error.code)
+    return tuple(
+        answer.refused(call, key, refusal, None, context.redactor) for key, call in zip(keys, opening.calls, strict=True)
+    )

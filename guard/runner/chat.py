@@ -14,17 +14,16 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 from guard.core import ports as p
-from guard.core.answer import refused
 from guard.core.audit import said
 from guard.core.audit_ends import delivered
 from guard.core.budget import USED_UP, spent_by
 from guard.core.context import Context
-from guard.core.model import Approval, CallKey, ConversationRef, Outcome, Refusal, Session, ToolCall, Usage
+from guard.core.model import Approval, CallKey, ConversationRef, Outcome, Session, ToolCall, Usage
 from guard.core.persons import opaque
 from guard.core.pipeline import guard_turn
-from guard.core.reasons import Reason
 from guard.core.replacing import replace
 from guard.core.telling import told
+from guard.core.unopened import not_yours
 from guard.core.values import JsonObject
 from guard.core.views import Room
 from guard.core.walked import Walked
@@ -222,12 +221,19 @@ class Chat:
         )
 
     def _walk(self, opening: p.OpenTurn, read: Reply) -> p.Flow[Walked]:
+        context: Context | None = None
         try:
             context = replace((yield from self.measured()), words=read.words)
             walked = yield from guard_turn(opening, context, truncated=read.truncated, most=self.wire.most_calls)
             return self._noted(walked, context)
         except ConversationError:
-            return not_yours(opening, self.guard.redactor)
+            return (yield from self._not_yours(opening, context))
+
+    def _not_yours(self, opening: p.OpenTurn, context: Context | None) -> p.Flow[Walked]:
+        """The conversation is somebody else's."""
+        context = context or self.context()
+        outcomes = yield from not_yours(opening, context)
+        return self._noted(Walked(outcomes=outcomes, limited=False), context)
 
     def _delivered(self, opening: p.OpenTurn, outcomes: Sequence[Outcome]) -> None:
         """Have it written, with whatever is written next, that these outcomes went back for the first time."""
@@ -263,11 +269,12 @@ class Chat:
             raise GuardError("words is the text that the model wrote beside the call")
         key = (yield from kept_key(key, self.ref, self.guard.redactor)) if key else ""
         opening = p.OpenTurn(ref=self.ref, digest=digest_of((call,)), calls=(call,), usage=FREE, key=key)
+        context: Context | None = None
         try:
             context = ahead.within(replace((yield from self.measured(wired=False)), words=words), self.guard.store)
             walked = self._noted((yield from guard_turn(opening, context)), context)
         except ConversationError:
-            walked = not_yours(opening, self.guard.redactor)
+            walked = yield from self._not_yours(opening, context)
         ahead.learn(walked)
         self._delivered(opening, walked.outcomes)
         return walked.outcomes[0]
@@ -275,10 +282,3 @@ class Chat:
 
 def _approval(approval_id: str, store: p.Store) -> Approval | None:
     return store.approval(approval_id)
-
-
-def not_yours(opening: p.OpenTurn, redactor: p.Redactor) -> Walked:
-    """Every call of a conversation that belongs to somebody else is refused."""
-    refusal = Refusal(reason=Reason.NOT_OWNER, detail="The conversation.")
-    found = [refused(call, CallKey(opening.ref, 0, i), refusal, None, redactor) for i, call in enumerate(opening.calls)]
-    return Walked(outcomes=tuple(found), limited=False)
