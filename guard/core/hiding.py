@@ -15,6 +15,7 @@ from guard.core.cutting import tailed
 from guard.core.handles import Token
 from guard.core.ports import Redactor
 from guard.core.redaction import MASKS
+from guard.core.redactor import BELOW
 from guard.core.replacing import replace
 from guard.core.values import Json, JsonObject, encode
 
@@ -134,7 +135,7 @@ def _told(value: Json, key: str | None, redactor: Redactor, *, told: bool) -> bo
 
 
 def _below(above: str | None, name: str) -> str:
-    return name if above is None else f"{above} {name}"
+    return name if above is None else f"{above}{BELOW}{name}"
 
 
 class _Walk:

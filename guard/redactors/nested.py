@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NoReturn, TypeAlias
 
+from guard.core.redactor import BELOW
+
 Detect: TypeAlias = Callable[[str | None, str], tuple[str, tuple[str, ...]]]
 """Hides what is in one text under one key."""
 
@@ -84,7 +86,7 @@ def _leaves(text: str, key: str | None) -> Iterator[tuple[re.Match[str], str | N
             naming = False
         elif naming:
             name = json.loads(sign)
-            current = name if above[-1] is None else f"{above[-1]} {name}"
+            current = name if above[-1] is None else f"{above[-1]}{BELOW}{name}"
             yield match, None
         else:
             yield match, current

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from guard.redactors.edges import matches, opens
-from guard.redactors.keys import tokens, word_list, words_of
+from guard.redactors.keys import names_of, tokens, word_list, words_of
 from guard.redactors.masks import MASKS
 from guard.redactors.prefixes import INSIDE, PREFIXES
 from guard.redactors.views import assigns, bears, long_name
@@ -125,6 +125,10 @@ _KEPT = frozenset(
     | {"length", "changed", "updated", "created", "at", "required", "enabled", "symbol", "standard", "method", "reset"}
 )
 """Words that make a key speak about a secret rather than hold it: `token_type`, `password_changed_at`, `next_page_token`."""
+_COUNTED = frozenset(
+    {"count", "max", "min", "limit", "usage", "used", "total", "next", "page", "continuation", "sync", "cursor", "idempotency"}
+)
+"""Those that do so from further out as well, for a mere `token`: `next_page` over `token`."""
 _PLACEHOLDER = re.compile(
     r"\$\{[a-z_][a-z0-9_.:-]{0,80}\}|\{\{ ?[a-z_][a-z0-9_. -]{0,80}\}\}"
     r"|<(?:(?:your|my|the|an?|enter|insert|new|old|api|access|client|auth)[ _-]?){0,3}"
@@ -142,9 +146,24 @@ class _Keys(dict[str, bool]):
     def __missing__(self, key: str) -> bool:
         if len(self) >= 4096:
             self.clear()
-        known = bool(words_of(key) & (STRONG | WEAK)) and not set(word_list(key)) & _KEPT
+        known = not words_of(key).isdisjoint(STRONG | WEAK) and _holds(key)
         self[key] = known
         return known
+
+
+def _holds(key: str) -> bool:
+    """Whether the innermost name that says secret means the value: `status` over `password` takes nothing from it, `type` beside or below it does."""
+    names, below = names_of(key), set[str]()
+    while names:
+        name = names.pop()
+        words = word_list(name)
+        below.update(words)
+        split = names and words[:1] == ("key",)  # `key` below `api`
+        found = words_of(f"{names[-1]} {name}" if split else name) & (STRONG | WEAK)
+        if found:
+            counted = not found & STRONG and not _COUNTED.isdisjoint(word for above in names for word in word_list(above))
+            return not counted and below.isdisjoint(_KEPT)
+    return False
 
 
 SECRET_KEYS = _Keys()
