@@ -28,7 +28,22 @@ _KEPT = frozenset(
 """Words that make a key speak of a numbered edition or passage."""
 _PLACES = frozenset(
     {"ip", "ips", "ipv4", "addr", "address", "addresses", "host", "hosts", "hostname", "server", "servers", "client", "remote"}
-    | {"peer", "node", "nodes", "gateway", "dns", "network", "subnet", "url", "endpoint", "notes", "note", "message", "text", "body"}
+    | {
+        "peer",
+        "node",
+        "nodes",
+        "gateway",
+        "dns",
+        "network",
+        "subnet",
+        "url",
+        "endpoint",
+        "notes",
+        "note",
+        "message",
+        "text",
+        "body",
+    }
 )
 """Words of a field that holds no number of an edition, whatever it belongs to."""
 
