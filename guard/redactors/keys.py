@@ -49,4 +49,4 @@ def tokens(text: str) -> tuple[str, ...]:
 def words_of(key: str) -> frozenset[str]:
     """The words of a key, and what stands before `key` written together with it: `api_key` also holds `apikey`."""
     words = word_list(key)
-    return frozenset(words) | {left + right for left, right in pairwise(words) if right == "key"}
+    return frozenset(words) | {f"{left}key" for left, right in pairwise(words) if right in {"key", "keys"}}

@@ -87,6 +87,7 @@ _BEARER = re.compile(r"(?:bearer|basic)[ ]{1,3}(?P<value>[A-Za-z0-9._~+/=-]{16,}
 STRONG = frozenset(
     {"password", "passwd", "passphrase", "passcode", "pwd", "secret", "secrets", "apikey", "accesskey", "privatekey", "secretkey"}
     | {"credential", "credentials", "authorization", "clientsecret", "密码", "口令"}
+    | {"passwords", "passwds", "passphrases", "passcodes", "pwds", "passwort", "kennwort"}
 )
 WEAK = frozenset({"token", "tokens", "authtoken", "accesstoken"})
 _KEPT = frozenset(
@@ -158,7 +159,7 @@ def _holds(key: str) -> bool:
         name = names.pop()
         words = word_list(name)
         below.update(words)
-        split = names and words[:1] == ("key",)  # `key` below `api`
+        split = names and words[:1] in (("key",), ("keys",))  # `key` below `api`
         found = words_of(f"{names[-1]} {name}" if split else name) & (STRONG | WEAK)
         if found:
             counted = not found & STRONG and not _COUNTED.isdisjoint(word for above in names for word in word_list(above))
