@@ -14,8 +14,7 @@ from typing import Any
 from guard.core.cutting import tailed
 from guard.core.handles import Token
 from guard.core.ports import Redactor
-from guard.core.redaction import MASKS
-from guard.core.redactor import BELOW
+from guard.core.redaction import BELOW, MASKS
 from guard.core.replacing import replace
 from guard.core.values import Json, JsonObject, encode
 

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 
 from guard.core.values import sha
 
-BELOW = "\x1f"
-"""Stands in a key between the name of a field and that of the object which it belongs to, further out first. White space to `str.split`."""
-
 
 def _never(_text: str) -> bool:
     return False

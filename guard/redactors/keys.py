@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-from guard.core.redactor import BELOW
+from guard.core.redaction import BELOW
 
 _WORD = re.compile("(?P<head>[A-Z]*)(?P<word>[A-Z][a-z]+)|[A-Z]+|[a-z]+|[0-9]+|[^\x00-\x7f]+")
 

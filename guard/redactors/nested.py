@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple, NoReturn, TypeAlias
 
-from guard.core.redactor import BELOW
+from guard.core.redaction import BELOW
 
 Detect: TypeAlias = Callable[[str | None, str], tuple[str, tuple[str, ...]]]
 """Hides what is in one text under one key."""
