@@ -16,7 +16,7 @@ from guard.core.redaction import SECONDS
 from guard.redactors.fold import folded, plain
 from guard.redactors.masks import MASKS
 from guard.redactors.nested import DEPTH, First, decoded, inside, is_json
-from guard.redactors.secret import SECRET_KEYS, hides
+from guard.redactors.secret_keys import SECRET_KEYS, hides
 from guard.redactors.views import still
 
 Span: TypeAlias = tuple[int, int]
