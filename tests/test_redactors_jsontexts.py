@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from guard.core.hiding import beginning, hide
 from guard.core.values import encode
-from guard.redactors import detect, redactor
+from guard.redactors import DETECTORS, detect, redactor
 from guard.redactors.card import card_spans, cards_in, luhn
+from guard.redactors.find import Finder
 
 BOTH = [redactor(), redactor(fast=False)]
 IDS = ["with google-re2", "without"]
@@ -71,6 +72,20 @@ def test_what_is_called_clean_holds_nothing(values: list[Any], way: str, cut: in
         shown = hide(value, BOTH[0], set())
         assert hide(value, BOTH[1], set()) == shown
         assert shown == value or not any(one.quiet(whole) for one in BOTH)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(VALUES, min_size=1, max_size=6),
+    st.sampled_from(sorted(WRITTEN)),
+    st.sampled_from([None, "title", "phone", "api", "order"]),
+)
+def test_a_first_look_at_all_pieces_misses_none(values: list[Any], way: str, key: str | None) -> None:
+    """What is found in a text that holds something is what is found where every piece of it is looked at by itself."""
+    text = WRITTEN[way]([*values, {"contact": ["kim@example.com", {"ssn": "123456789", "amount": 4111111111111111.0}]}])
+    slow = Finder(DETECTORS).detect(key, text)
+    assert slow[1]
+    assert [one.detect(key, text) for one in BOTH] == [slow, slow]
 
 
 @pytest.mark.parametrize("one", BOTH, ids=IDS)

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reports import BOTH, outcome, start
+from reports import BOTH, U1, outcome, start
 
-from guard import Image, Session
+from guard import Image, Session, ToolCall
 from guard.core.redact import NONE_SHOWN
+from guard.runner.worker import Worker
 
 PERSON = {"id": 7, "salary": Decimal("5100.00"), "phone": "extension 47", "mail": "kim at work", "born": "1984-02-03"}
 ROLES = """
@@ -193,4 +194,33 @@ def test_a_keep_that_leaves_nothing_says_so(tmp_path: Path) -> None:
     desk = start(tmp_path, "openai-chat", policy, {"look": lambda: {"id": 7}})
     assert outcome(desk.propose(("c1", "look", {})), "c1").content == NONE_SHOWN
     assert "nothing shown" in desk.audit("call.end")[0]["result"]["labels"]
+    desk.closed()
+
+
+IDLE = """
+    tools:
+      look: {kind: read, allow: [staff], result: {keep: [id, nmae]}}
+      act: {kind: action, allow: [staff], approve: {by: [boss]}, result: {keep: [id, nmae]}}
+"""
+
+
+@pytest.mark.parametrize("way", ["call", "settle", "worker"])
+def test_a_rule_that_meets_nothing_is_logged_whichever_way_a_call_runs(
+    way: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without a wire, after a yes, and in a worker there is no turn that could say so: the log does."""
+    desk = start(tmp_path, "openai-chat", IDLE, {"look": lambda: {"id": 1}, "act": lambda: {"id": 1}})
+    tool = "look" if way == "call" else "act"
+    with caplog.at_level(logging.WARNING):
+        if way == "call":
+            assert desk.guard.call(ToolCall("c1", tool, "{}"), U1, conversation="alone").status == "done"
+        else:
+            turn = desk.propose(("c1", tool, {}))
+            desk.approve(turn, "c1")
+            if way == "settle":
+                desk.settle()
+            else:
+                Worker(desk.guard, lambda _name, _tenant: U1, grace=0.0).once()
+    wanted = f"{tool}: result.keep nmae matched nothing"
+    assert sum(wanted in record.message for record in caplog.records) == 1
     desk.closed()

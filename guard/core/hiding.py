@@ -14,7 +14,7 @@ from typing import Any
 from guard.core.cutting import tailed
 from guard.core.handles import Token
 from guard.core.ports import Redactor
-from guard.core.redaction import MASKS
+from guard.core.redaction import BELOW, MASKS
 from guard.core.replacing import replace
 from guard.core.values import Json, JsonObject, encode
 
@@ -134,7 +134,7 @@ def _told(value: Json, key: str | None, redactor: Redactor, *, told: bool) -> bo
 
 
 def _below(above: str | None, name: str) -> str:
-    return name if above is None else f"{above} {name}"
+    return name if above is None else f"{above}{BELOW}{name}"
 
 
 class _Walk:

@@ -30,6 +30,9 @@ NAMED: Mapping[str, str] = MappingProxyType(
 """What Presidio may be asked for, with what stands in its place: nothing that the detectors here find better."""
 
 
+BELOW = "\x1f"
+"""Stands in a key between the name of a field and that of the object which it belongs to, further out first. White space to `str.split`."""
+
 SECONDS = 20.0
 """The most time that looking through one result may take: a policy may set less."""
 

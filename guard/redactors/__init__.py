@@ -22,6 +22,7 @@ from guard.redactors.ip import ip_gate, ip_spans
 from guard.redactors.mac import mac_gate, mac_spans
 from guard.redactors.masks import MASKS
 from guard.redactors.national import id_gate, id_spans, ssn_gate, ssn_spans
+from guard.redactors.nested import First
 from guard.redactors.phone import phone_gate, phone_spans
 from guard.redactors.secret import secret_gate, secret_spans
 from guard.redactors.telling import Telling
@@ -55,6 +56,7 @@ def redactor(redaction: Redaction = REDACTION, detectors: Sequence[Detector] = (
     finder = Finder((*DETECTORS, *more), own=bool(more), seconds=redaction.seconds / 2)
     sieve = Sieve(finder, more, fast=fast, seconds=redaction.seconds)
     telling = Telling(tuple(word for row in more for word in row.words))
+    finder.first = First(sieve.loud, telling.__getitem__)
     masks = frozenset({*MASKS.values(), *(row.replacement for row in more)})
     return Redactor(detect=finder.detect, quiet=sieve.quiet, sift=sieve, tells=telling.__getitem__, spot=finder.spot, masks=masks)
 

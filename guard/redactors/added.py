@@ -16,7 +16,7 @@ from guard.core.redaction import OwnDetector, Redaction
 from guard.redactors.card import luhn
 from guard.redactors.engine import finder, re2
 from guard.redactors.find import Detector, Span
-from guard.redactors.keys import tokens
+from guard.redactors.keys import read, tokens
 
 _NEAR = 48  # characters before a finding in which a word may tell of it
 
@@ -62,7 +62,7 @@ class _Phrase:
 
     def told(self, key: str) -> bool:
         """Whether a key holds it."""
-        return self._in(key[:200])
+        return self._in(read(key))
 
     def near(self, text: str, start: int) -> bool:
         """Whether it stands shortly before."""

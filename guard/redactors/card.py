@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from guard.redactors.edges import wordy
-from guard.redactors.keys import words_of
+from guard.redactors.keys import names_of, words_of
 from guard.redactors.views import twelve_digits
 
 _RUN = re.compile(r"[0-9]+(?:[ -][0-9]+)*")
@@ -24,6 +24,9 @@ _ID_WORDS = frozenset(
     {"id", "ids", "order", "orders", "tracking", "sku", "uuid", "guid", "serial", "isbn", "ean", "upc", "barcode", "hash"}
 )
 _CARD_WORDS = frozenset({"card", "cards", "pan", "creditcard", "cc", "payment"})
+_PLAIN_WORDS = frozenset({"number", "num", "no", "nr", "value", "code", "ref", "reference", "key", "name"})
+_SENTENCE = re.compile(r"[^0-9 -]\s|\s[^0-9 -]")
+"""A blank beside something that belongs to no number."""
 _VALUE = bytes(code - 48 if 48 <= code < 58 else 0 for code in range(256))
 _DOUBLED = bytes(sum(divmod(2 * value, 10)) for value in _VALUE)
 
@@ -62,10 +65,20 @@ def card_gate(text: str) -> bool:
 
 def card_spans(key: str | None, text: str) -> list[tuple[int, int]]:
     """The spans of all card numbers."""
-    if key is not None and (words := words_of(key)) & _ID_WORDS and not words & _CARD_WORDS:
+    if key is not None and (words := words_of(key)) & _ID_WORDS and not words & _CARD_WORDS and _is_id(key, text):
         return []
     runs = (run.span() for place in _places(text) for run in _RUN.finditer(text, *place))
     return [span for start, end in runs if end - start >= 12 for span in _in_run(text, start, end)]
+
+
+def _is_id(key: str, text: str) -> bool:
+    """Whether a text is all of an id: no sentence, under a name that says id, or a plain name right below one."""
+    if _SENTENCE.search(text) is not None:
+        return False
+    *above, name = names_of(key)
+    if not words_of(name).isdisjoint(_ID_WORDS):
+        return True
+    return bool(above) and not words_of(above[-1]).isdisjoint(_ID_WORDS) and words_of(name) <= _PLAIN_WORDS
 
 
 def cards_in(raw: bytes) -> bool:

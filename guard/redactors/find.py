@@ -15,8 +15,8 @@ from typing import TypeAlias
 from guard.core.redaction import SECONDS
 from guard.redactors.fold import folded, plain
 from guard.redactors.masks import MASKS
-from guard.redactors.nested import DEPTH, decoded, inside, is_json
-from guard.redactors.secret import SECRET_KEYS, hides
+from guard.redactors.nested import DEPTH, First, decoded, inside, is_json
+from guard.redactors.secret_keys import SECRET_KEYS, hides
 from guard.redactors.views import still
 
 Span: TypeAlias = tuple[int, int]
@@ -64,6 +64,7 @@ class Finder:
     def __init__(self, detectors: tuple[Detector, ...], *, own: bool = False, seconds: float = SECONDS / 2) -> None:
         self.detectors = detectors
         self.names = _Names()
+        self.first: First | None = None  # set by whoever has one for these rows
         self._own = own
         self._seconds = seconds
         self._bare = tuple(one for one in detectors if one.name in _BARE) if not own else detectors
@@ -99,7 +100,7 @@ class Finder:
         if not depth:
             return None
         if holds:
-            return inside(key, text, lambda above, below: self._detect(above, below, depth - 1))
+            return inside(key, text, lambda above, below: self._detect(above, below, depth - 1), self.first)
         said = decoded(text)
         if said is None:
             return None

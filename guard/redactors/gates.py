@@ -194,6 +194,10 @@ class Sieve:
         """Whether there is surely nothing to hide in the value that this JSON text was written from."""
         return self.gates.quiet(text)
 
+    def loud(self, texts: Sequence[str]) -> Collection[str]:
+        """The texts in which something may be hidden under an ordinary key."""
+        return self.gates.loud(texts)
+
     def __call__(self, texts: Sequence[str]) -> Collection[str]:
         """The texts in which `detect` finds something under one ordinary key or another; there is surely nothing to hide in the others.
 

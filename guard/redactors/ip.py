@@ -10,7 +10,7 @@ import ipaddress
 import re
 
 from guard.redactors.edges import closes, escaped, matches, opens, wordy
-from guard.redactors.keys import words_of
+from guard.redactors.keys import names_of, words_of
 from guard.redactors.views import grid
 
 _V4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:/[0-9]{1,2})?")
@@ -26,6 +26,26 @@ _KEPT = frozenset(
     {"version", "versions", "ver", "release", "build", "firmware", "revision", "section", "chapter", "clause", "oid"}
 )
 """Words that make a key speak of a numbered edition or passage."""
+_PLACES = frozenset(
+    {"ip", "ips", "ipv4", "addr", "address", "addresses", "host", "hosts", "hostname", "server", "servers", "client", "remote"}
+    | {
+        "peer",
+        "node",
+        "nodes",
+        "gateway",
+        "dns",
+        "network",
+        "subnet",
+        "url",
+        "endpoint",
+        "notes",
+        "note",
+        "message",
+        "text",
+        "body",
+    }
+)
+"""Words of a field that holds no number of an edition, whatever it belongs to."""
 
 
 def ip_gate(text: str) -> bool:
@@ -36,9 +56,18 @@ def ip_gate(text: str) -> bool:
 def ip_spans(key: str | None, text: str) -> list[tuple[int, int]]:
     """The spans of all addresses."""
     found = [span for run in _COLONS.finditer(text) if ":" in run.group() for span in _long(text, run)] if ":" in text else []
-    if key is not None and words_of(key) & _KEPT:
+    if key is not None and words_of(key) & _KEPT and _numbers(key):
         return found
     return found + [(match.start(), _short(match)) for match in matches(_V4, text, lambda match: _short(match) > 0)]
+
+
+def _numbers(key: str) -> bool:
+    """Whether the nearest name that tells says that the value is the number of an edition."""
+    for name in reversed(names_of(key)):
+        words = words_of(name)
+        if words & _KEPT or words & _PLACES:
+            return bool(words & _KEPT)
+    return False
 
 
 def _short(match: re.Match[str]) -> int:

@@ -1,6 +1,7 @@
 """Keys: the words in a field's name, however it is spelled.
 
-`userPhoneNumber`, `user_phone-number` and `USER PHONE NUMBER` hold the same words. Pure; used by detectors that let the key decide.
+`userPhoneNumber`, `user_phone-number` and `USER PHONE NUMBER` hold the same words. A key holds the names of the objects around a field as well: what
+makes a value telling counts from any of them, what makes it ordinary mostly from the nearest. Pure; used by detectors that let the key decide.
 """
 
 from __future__ import annotations
@@ -9,13 +10,28 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
+from guard.core.redaction import BELOW
+
 _WORD = re.compile("(?P<head>[A-Z]*)(?P<word>[A-Z][a-z]+)|[A-Z]+|[a-z]+|[0-9]+|[^\x00-\x7f]+")
+
+
+_HEAD, _TAIL = 200, 400  # characters of a key that are read: the outermost names, and those next to the value
+
+
+def read(key: str) -> str:
+    """What is read of a key: all, or its beginning and its end."""
+    return key if len(key) <= _HEAD + _TAIL else f"{key[:_HEAD]}{BELOW}{key[-_TAIL:]}"
 
 
 @lru_cache(maxsize=4096)
 def word_list(key: str) -> tuple[str, ...]:
-    """The words of a key in order, in lower case. Only the first 200 characters are read."""
-    return tokens(key[:200])
+    """The words of a key in order, in lower case. Of a very long one the beginning and the end are read."""
+    return tokens(read(key))
+
+
+def names_of(key: str) -> list[str]:
+    """The names that a key is made of, from the outermost to that of the value itself."""
+    return read(key).split(BELOW)
 
 
 def tokens(text: str) -> tuple[str, ...]:
@@ -33,4 +49,4 @@ def tokens(text: str) -> tuple[str, ...]:
 def words_of(key: str) -> frozenset[str]:
     """The words of a key, and what stands before `key` written together with it: `api_key` also holds `apikey`."""
     words = word_list(key)
-    return frozenset(words) | {left + right for left, right in pairwise(words) if right == "key"}
+    return frozenset(words) | {f"{left}key" for left, right in pairwise(words) if right in {"key", "keys"}}

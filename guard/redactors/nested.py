@@ -10,13 +10,27 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Callable, Iterator
-from typing import NoReturn, TypeAlias
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple, NoReturn, TypeAlias
+
+from guard.core.redaction import BELOW
 
 Detect: TypeAlias = Callable[[str | None, str], tuple[str, tuple[str, ...]]]
 """Hides what is in one text under one key."""
 
+_Leaf: TypeAlias = "tuple[re.Match[str], str | None, str]"
+"""Where a piece stands, the key that it stands under, and what it says."""
+
+
+class First(NamedTuple):
+    """A first look: which of some texts may hold something under an ordinary key, and whether a key is none."""
+
+    loud: Callable[[Sequence[str]], Collection[str]]
+    tells: Callable[[str], bool]
+
+
 DEPTH = 3
+_FEW = 4  # pieces that are looked at one by one
 _MOST = 1_000_000  # characters of a text that is taken apart
 _DECODED = 65_536  # characters of a run that are decoded
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?[0-9][0-9.eE+-]*', re.DOTALL)
@@ -33,22 +47,41 @@ def is_json(text: str) -> bool:
     return text[:1] in {"{", "["} or (text[:1].isspace() and text.lstrip()[:1] in {"{", "["})
 
 
-def inside(key: str | None, text: str, detect: Detect) -> tuple[str, tuple[str, ...]] | None:
-    """A JSON text with everything hidden in it; None where it is no JSON object or array, or more than is taken apart."""
+def inside(key: str | None, text: str, detect: Detect, first: First | None = None) -> tuple[str, tuple[str, ...]] | None:
+    """A JSON text with everything hidden in it; None where it is no JSON object or array, or more than is taken apart.
+
+    `first` looks at all pieces together and picks those that are passed to `detect`.
+    """
     if not is_json(text) or len(text) > _MOST or not _parses(text):
         return None
     kinds: dict[str, None] = {}
     pieces: list[str] = []
     done = 0
-    for match, above in _leaves(text, key):
-        piece = match.group()
-        old = json.loads(piece) if piece[0] == '"' else piece
+    leaves = [(match, above, _said(match.group())) for match, above in _leaves(text, key)]
+    for match, above, old in leaves if first is None or len(leaves) < _FEW else _picked(leaves, first):
         shown, found = detect(above, old)
         if found:
             kinds |= dict.fromkeys(found)
             pieces += (text[done : match.start()], json.dumps(shown, ensure_ascii=False))
             done = match.end()
     return ("".join([*pieces, text[done:]]), tuple(kinds)) if kinds else (text, ())
+
+
+def _said(piece: str) -> str:
+    """What a text says, or a number as it stands."""
+    if piece[0] != '"':
+        return piece
+    return json.loads(piece) if "\\" in piece else piece[1:-1]
+
+
+def _picked(leaves: list[_Leaf], first: First) -> list[_Leaf]:
+    """The pieces in which something may be hidden: by what they say, by their key, or as fractions that are whole numbers."""
+    loud = first.loud([said for *_, said in leaves])
+    return [leaf for leaf in leaves if leaf[2] in loud or (leaf[1] is not None and first.tells(leaf[1])) or _fraction(leaf)]
+
+
+def _fraction(leaf: _Leaf) -> bool:
+    return leaf[0].group()[0] != '"' and not leaf[2].isdigit()
 
 
 def _parses(text: str) -> bool:
@@ -84,7 +117,7 @@ def _leaves(text: str, key: str | None) -> Iterator[tuple[re.Match[str], str | N
             naming = False
         elif naming:
             name = json.loads(sign)
-            current = name if above[-1] is None else f"{above[-1]} {name}"
+            current = name if above[-1] is None else f"{above[-1]}{BELOW}{name}"
             yield match, None
         else:
             yield match, current

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 from guard.redactors.edges import matches, opens
-from guard.redactors.keys import tokens, word_list, words_of
-from guard.redactors.masks import MASKS
+from guard.redactors.keys import tokens
 from guard.redactors.prefixes import INSIDE, PREFIXES
+from guard.redactors.secret_keys import KEPT, PLACEHOLDER
 from guard.redactors.views import assigns, bears, long_name
 
 _START = re.compile("|".join(["eyJ", *(re.escape(sign) for sign, _ in PREFIXES)]))
@@ -84,77 +84,6 @@ _CAPITAL_INSIDE = re.compile("[a-z][A-Z]")
 _HEADWAY = 200
 """Without a colon before it, what follows is a secret only if no word is written like it: with digits, or capitals inside."""
 _BEARER = re.compile(r"(?:bearer|basic)[ ]{1,3}(?P<value>[A-Za-z0-9._~+/=-]{16,})", re.ASCII | re.IGNORECASE)
-STRONG = frozenset(
-    {"password", "passwd", "passphrase", "passcode", "pwd", "secret", "secrets", "apikey", "accesskey", "privatekey", "secretkey"}
-    | {"credential", "credentials", "authorization", "clientsecret", "密码", "口令"}
-)
-WEAK = frozenset({"token", "tokens", "authtoken", "accesstoken"})
-_KEPT = frozenset(
-    {
-        "type",
-        "count",
-        "max",
-        "min",
-        "limit",
-        "usage",
-        "used",
-        "total",
-        "next",
-        "page",
-        "continuation",
-        "sync",
-        "cursor",
-        "idempotency",
-    }
-    | {
-        "public",
-        "prompt",
-        "completion",
-        "input",
-        "output",
-        "expires",
-        "expiry",
-        "url",
-        "endpoint",
-        "policy",
-        "hint",
-        "name",
-        "id",
-        "status",
-    }
-    | {"length", "changed", "updated", "created", "at", "required", "enabled", "symbol", "standard", "method", "reset"}
-)
-"""Words that make a key speak about a secret rather than hold it: `token_type`, `password_changed_at`, `next_page_token`."""
-_PLACEHOLDER = re.compile(
-    r"\$\{[a-z_][a-z0-9_.:-]{0,80}\}|\{\{ ?[a-z_][a-z0-9_. -]{0,80}\}\}"
-    r"|<(?:(?:your|my|the|an?|enter|insert|new|old|api|access|client|auth)[ _-]?){0,3}"
-    r"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|key|credentials?|value|redacted|hidden|masked|removed|filtered|omitted|empty|none|null"
-    r"|unset|not[ _-]?set|placeholder|change[ _-]?me)(?:[ _-]?here)?>"
-    r"|\*+|x+|change ?me|none|null|n/a|true|false|yes|no|redacted|hidden|bearer|basic|"
-    + "|".join(map(re.escape, MASKS.values())),
-    re.IGNORECASE,
-)
-
-
-class _Keys(dict[str, bool]):
-    """Whether a key says that the value under it is a secret; remembers the last few thousand keys."""
-
-    def __missing__(self, key: str) -> bool:
-        if len(self) >= 4096:
-            self.clear()
-        known = bool(words_of(key) & (STRONG | WEAK)) and not set(word_list(key)) & _KEPT
-        self[key] = known
-        return known
-
-
-SECRET_KEYS = _Keys()
-
-
-def hides(key: str, text: str) -> bool:
-    """Whether a text under such a key is a value rather than a placeholder, a mask of our own or a count of `tokens`."""
-    if len(text) < 4 or (len(text) <= 200 and _PLACEHOLDER.fullmatch(text) is not None):
-        return False
-    return not (text.isdigit() and len(text) <= 9 and "tokens" in word_list(key))
 
 
 def secret_gate(text: str) -> bool:
@@ -256,7 +185,7 @@ def _whole(text: str, match: re.Match[str]) -> bool:
 def _assigned(text: str, match: re.Match[str]) -> bool:
     """Whether a value that a word announces is a secret: after a weak word it has letters and digits and no blanks."""
     start, end = match.span(_value(match))
-    if not _whole(text, match) or _PLACEHOLDER.fullmatch(text, start, end) is not None:
+    if not _whole(text, match) or PLACEHOLDER.fullmatch(text, start, end) is not None:
         return False
     if match["strong"] is not None:
         return True
@@ -264,7 +193,7 @@ def _assigned(text: str, match: re.Match[str]) -> bool:
     words = tokens(before[max(map(before.rfind, _APART)) + 1 :] + match["name"])
     if words and words[-1].isdigit():
         words = words[:-1]
-    if not words or set(words[-4:]) & _KEPT or words[-1] in _WORDS:
+    if not words or set(words[-4:]) & KEPT or words[-1] in _WORDS:
         return False
     if words[-1] == "key" and (
         set(words[-4:]) & _INDEX or not (text[match.start("name") - 1].isalnum() or text[match.start("name") - 1] in "_-.")

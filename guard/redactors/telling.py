@@ -10,7 +10,7 @@ from guard.redactors.fold import plain
 from guard.redactors.keys import tokens, words_of
 from guard.redactors.national import IDS, SSN
 from guard.redactors.phone import TELLING
-from guard.redactors.secret import STRONG, WEAK
+from guard.redactors.secret_keys import STRONG, WEAK
 
 _MOST = 4096
 

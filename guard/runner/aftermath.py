@@ -22,6 +22,7 @@ from guard.runner.chat import Chat
 from guard.runner.compensation import offering
 from guard.runner.grants import Grants
 from guard.runner.hands import Consult
+from guard.runner.report import idle
 from guard.wires.texts import FOLLOW_UP, followed
 
 _REVISIONS = 100  # no call is edited that often
@@ -41,6 +42,7 @@ def settling(chat: Chat, history: Sequence[JsonObject] = ()) -> p.Flow[list[Json
     if waiting:
         context = yield from chat.measured()
         walked = yield from settle_calls(waiting, context)
+        idle(walked.idle, chat.in_force.hands.told)
         ready |= {row.key: outcome for row, outcome in zip(waiting, walked.outcomes, strict=True) if outcome.status != "held"}
     yield from offering(chat)
     gone = (yield from p.ask(Consult(question=lambda store: _gone(chat, store, history)))) if history else []

@@ -206,7 +206,6 @@ class Chat:
             with suppress(StoreError):  # offered later: the next settle or resume tries again
                 offered = yield from offering(self)
         pending = yield from self._pending((*walked.outcomes, *offered), walked.asked)
-        idle(walked.idle, self.in_force.hands.told)
         suspended = self._held == "suspend" and any(outcome.status == "held" for outcome in walked.outcomes)
         messages = [] if suspended else wire.results(read, walked.outcomes)
         if messages:
@@ -247,9 +246,10 @@ class Chat:
         self.guard.store.announce(events)
 
     def _noted(self, walked: Walked, context: Context) -> Walked:
-        """Count what was refused for lack of a record, and go on owing what was counted before and is not on record yet."""
+        """Count what was refused for lack of a record, go on owing what was counted before and is not on record yet, and log idle rules."""
         self.guard.gaps.settle(context.gap)
         self.guard.gaps.note(walked.outcomes, context.policy.tools, context.now)
+        idle(walked.idle, self.in_force.hands.told)
         return walked
 
     def _pending(self, outcomes: Sequence[Outcome], asked: tuple[Approval, ...]) -> p.Flow[tuple[Approval, ...]]:

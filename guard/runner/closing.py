@@ -21,6 +21,7 @@ from guard.runner.aftermath import branch, settling
 from guard.runner.chat import Chat
 from guard.runner.hands import Consult
 from guard.runner.proposed import digest_of
+from guard.runner.report import idle
 from guard.wires import Reply
 
 _LOST = Refusal(reason=Reason.INTERRUPTED, note="in the history, not in the ledger")
@@ -38,7 +39,8 @@ def resuming(chat: Chat, messages: Sequence[object]) -> p.Flow[list[JsonObject]]
     started = yield from p.ask(Consult(question=lambda store: [row for row in branch(chat, store) if row.status == "started"]))
     if started:
         context = yield from chat.measured()
-        yield from settle_calls(started, context)
+        walked = yield from settle_calls(started, context)
+        idle(walked.idle, chat.in_force.hands.told)
     history, _ = yield from p.ask(Consult(question=lambda store: _closing(chat, store, messages)))
     history += yield from settling(chat, history)
     return history

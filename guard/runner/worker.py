@@ -28,7 +28,7 @@ from guard.runner.grants import Grants
 from guard.runner.guard import AsyncGuard, GuardBase
 from guard.runner.hands import Hands
 from guard.runner.overdue import Looking
-from guard.runner.report import failure
+from guard.runner.report import failure, idle
 from guard.wires import wire
 
 Sessions: TypeAlias = Callable[[str, str], Session | None]
@@ -112,6 +112,7 @@ class Worker:
 
 def _carried(chat: Chat, row: p.CallRow) -> p.Flow[Outcome]:
     walked = yield from settle_calls([row], chat.context())
+    idle(walked.idle, chat.in_force.hands.told)
     if walked.outcomes[0].status == "unknown":
         with suppress(StoreError):  # offered later: the host's next settle or resume tries again
             yield from offering(chat)
