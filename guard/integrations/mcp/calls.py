@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +17,7 @@ from guard.core.model import ConversationRef, Outcome, Session, ToolCall
 from guard.core.values import Json, JsonObject, encode
 from guard.errors import ApprovalError, GuardError, OutcomeUnknownError, ToolError
 from guard.integrations.mcp.messages import GONE, NOT_DONE, RemoteError
+from guard.integrations.mcp.meta import of_server
 from guard.integrations.mcp.peer import GoneError, Peer
 from guard.integrations.mcp.results import Mould, formed, mould_of, value_of
 from guard.runner import AsyncGuard
@@ -44,8 +45,9 @@ class Errand:
     server: Peer
     seconds: float
     about: object = None  # the id of the client's request
-    token: object = None  # of its progress
+    meta: JsonObject = field(default_factory=dict)  # what goes along with the request, besides name and arguments
     mould: Mould | None = None
+    said: JsonObject = field(default_factory=dict)  # the `_meta` of the server's result, as it came
 
 
 ERRAND: ContextVar[Errand | None] = ContextVar("guard_mcp_errand", default=None)
@@ -60,8 +62,8 @@ async def ask_server(name: str, arguments: JsonObject) -> Any:
     if errand is None:
         raise GuardError("a tool of an MCP server runs on behalf of a client that is connected")
     params: JsonObject = {"name": name, "arguments": arguments}
-    if errand.token is not None:
-        params["_meta"] = {"progressToken": errand.token}
+    if errand.meta:
+        params["_meta"] = errand.meta
     try:
         result = await errand.server.ask("tools/call", params, seconds=errand.seconds)
     except RemoteError as error:
@@ -74,7 +76,7 @@ async def ask_server(name: str, arguments: JsonObject) -> Any:
     if not isinstance(result, dict) or not formed(result):
         raise DoubtError("The server gave no result.")
     value = value_of(result)
-    errand.mould = mould_of(value)
+    errand.mould, errand.said = mould_of(value), of_server(result)
     return value
 
 

@@ -18,6 +18,7 @@ from guard.errors import GuardError, StoreError
 from guard.integrations.mcp import messages as m
 from guard.integrations.mcp.calls import Caller, Errand, marks, told
 from guard.integrations.mcp.desk import Desk, View
+from guard.integrations.mcp.meta import of_client, token_of
 from guard.integrations.mcp.passing import Addresses, Mask
 from guard.integrations.mcp.peer import MOST_OPEN, Channel, GoneError, Peer
 from guard.integrations.mcp.ways import Back
@@ -192,7 +193,7 @@ class Relay:
         if "task" in params:
             raise m.UnfitError("tasks are not offered here")
         guard = await self.view.fresh()
-        errand = Errand(server=self.server, seconds=self.desk.seconds, about=number, token=_token(params))
+        errand = Errand(server=self.server, seconds=self.desk.seconds, about=number, meta=of_client(params))
         caller = Caller(
             guard=guard,
             session=self.session,
@@ -202,21 +203,23 @@ class Relay:
             ahead=self.view.ahead,
             asks=self._asks,
         )
-        self._tokens[errand.token] = number
+        token = token_of(params)
+        self._tokens[token] = number
         try:
             outcome = await caller.call(ToolCall(str(number), name, arguments), errand)
         finally:
-            self._tokens.pop(errand.token, None)
+            self._tokens.pop(token, None)
         if outcome.status == "held":
             self.desk.say(f"held: {outcome.tool} waits for a person: guard approvals approve {outcome.approval}")
         policy, promised = guard.in_force.policy, self.view.promised(guard, outcome.tool)
         tool = policy.tools.get(outcome.tool)
         back = Back(tool=tool, limits=policy.limits, mask=self._mask, arguments=arguments, promised=promised)
-        return back.result(told(outcome, self.desk.console), errand.mould) | {"_meta": marks(outcome)}
+        found = back.result(told(outcome, self.desk.console), errand.mould)
+        return found | {"_meta": back.meta(outcome, found, errand.said) | marks(outcome)}
 
     def _passing(self, method: str) -> Handler:
         async def passing(number: object, params: JsonObject) -> Json:
-            token = _token(params)
+            token = token_of(params)
             self._tokens[token] = number
             try:
                 found = await self.server.ask(method, self._addresses.sent(params) or None, seconds=self.desk.seconds)
@@ -284,13 +287,6 @@ class Relay:
             await self.server.channel.send(reply)
         except GoneError:
             return
-
-
-def _token(params: JsonObject) -> object:
-    """The name under which the client wants to hear of progress, if it gave one."""
-    meta = params.get("_meta")
-    token = meta.get("progressToken") if isinstance(meta, dict) else None
-    return token if m.is_id(token) else None
 
 
 def _code(error: Exception) -> str:

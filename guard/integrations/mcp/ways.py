@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from guard.core.model import Outcome
 from guard.core.rules import Limits, ResultRule, Tool
-from guard.core.values import Json, JsonObject
+from guard.core.values import Json, JsonObject, encode
+from guard.integrations.mcp.meta import shown
 from guard.integrations.mcp.passing import Mask
 from guard.integrations.mcp.results import Mould, Way, result_of
 
@@ -43,3 +44,15 @@ class Back:
             return result_of(outcome, mould, promised=self.promised, way=way)
         except Exception:  # noqa: BLE001 - the tool has run; whatever cannot be looked at is left out
             return result_of(outcome, mould, promised=self.promised)
+
+    def meta(self, outcome: Outcome, result: JsonObject, said: JsonObject) -> JsonObject:
+        """What goes on of the server's own `_meta`: as a block's form does, only of a call that is done, and within the room that is left."""
+        if not said or outcome.error or outcome.replayed:
+            return {}
+        try:
+            mask = self.mask.after(self.arguments)
+            way = way_of(self.tool, self.limits, mask)
+            found = shown(said, mask)
+            return found if way is not None and len(encode([result, found]).encode()) <= way.room else {}
+        except Exception:  # noqa: BLE001 - the tool has run; whatever cannot be looked at is left out
+            return {}

@@ -1,0 +1,58 @@
+"""Meta: what goes along beside a call and its result (`_meta`), in both directions.
+
+What a client writes beside its arguments is judged by nobody, so the server gets of it only what changes nothing about the call: the name of
+the progress, and the place in a trace in the form that W3C gives it. `baggage` may name users and stays behind, as that standard allows.
+What a server writes beside its result is hidden as everything else of it; keys under `guard/` are the guard's own. Pure. Comes after
+passing; before calls, ways and relay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from guard.core.values import Json, JsonObject
+from guard.integrations.mcp.messages import is_id
+from guard.integrations.mcp.passing import Mask
+
+_PARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+_STATE = re.compile(r"[a-z0-9][a-z0-9_*/@-]{0,255}=[!-+\--<>-~]{1,256}")
+_MOST = 512  # characters of a trace's state
+_OWN = "guard/"
+
+
+def token_of(params: Mapping[str, Json]) -> object:
+    """The name under which the client wants to hear of progress, if it gave one."""
+    meta = params.get("_meta")
+    token = meta.get("progressToken") if isinstance(meta, dict) else None
+    return token if is_id(token) else None
+
+
+def of_client(params: Mapping[str, Json]) -> JsonObject:
+    """What of a call's `_meta` the server gets."""
+    meta, token = params.get("_meta"), token_of(params)
+    found: JsonObject = {}
+    if type(token) is str or type(token) is int:
+        found["progressToken"] = token
+    parent, state = (meta.get("traceparent"), meta.get("tracestate")) if isinstance(meta, dict) else (None, None)
+    if isinstance(parent, str) and _PARENT.fullmatch(parent):
+        found["traceparent"] = parent
+        if isinstance(state, str) and _is_state(state):
+            found["tracestate"] = state
+    return found
+
+
+def _is_state(state: str) -> bool:
+    return len(state) <= _MOST and all(_STATE.fullmatch(one.strip(" \t")) for one in state.split(","))
+
+
+def of_server(result: Mapping[str, Json]) -> JsonObject:
+    """The `_meta` of a result, as it came."""
+    meta = result.get("_meta")
+    return meta if isinstance(meta, dict) else {}
+
+
+def shown(said: JsonObject, mask: Mask) -> JsonObject:
+    """The server's `_meta` as the client may see it. Raises UnfitError for what is nested too deeply."""
+    found = mask.message(said)
+    return {name: item for name, item in found.items() if not name.startswith(_OWN)} if isinstance(found, dict) else {}
