@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from mcp_kit import POLICY, run, said, talking
 
+from guard.integrations.mcp.messages import NO_METHOD, VERSIONS
 from guard.integrations.mcp.meta import of_client
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -79,5 +80,23 @@ def test_where_the_policy_says_what_a_result_may_hold_nothing_goes_beside_it(tmp
         assert policy != POLICY
         async with talking(tmp_path, policy=policy) as talk:
             assert (await talk.call("summary"))["_meta"] == {"guard/status": "done"}
+
+    run(go())
+
+
+def test_a_request_of_a_revision_that_is_not_spoken_runs_nothing(tmp_path: Path) -> None:
+    """A client that knows only newer revisions is told so before anything runs; one that asks first falls back to `initialize`."""
+
+    async def go() -> None:
+        async with talking(tmp_path) as talk:
+            newer = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+            for method, params in (("tools/call", {"name": "echo", "arguments": {"text": "x"}}), ("resources/list", {})):
+                error = (await talk.ask(method, {**params, **newer}))["error"]
+                assert error["code"] == -32022
+                assert error["data"] == {"supported": list(VERSIONS), "requested": "2026-07-28"}
+                assert talk.seen(method) == []
+            assert (await talk.ask("server/discover", newer))["error"]["code"] == NO_METHOD
+            same = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2025-11-25"}}
+            assert not (await talk.call("echo", {"text": "x"}, **same))["isError"]
 
     run(go())
