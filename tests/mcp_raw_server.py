@@ -43,7 +43,8 @@ def mail(_: Any) -> dict[str, Any]:
 
 
 def summary(_: Any) -> dict[str, Any]:
-    return text(f"Ask {MAIL}, who knows", structuredContent={"id": 7, "mail": MAIL})
+    meta = {"acme/page": 2, "acme/owner": {MAIL: MAIL}, "guard/status": "held", "guard/approved": True}
+    return text(f"Ask {MAIL}, who knows", structuredContent={"id": 7, "mail": MAIL}, _meta=meta)
 
 
 def changed(**more: Any) -> None:
@@ -142,7 +143,7 @@ RUN: dict[str, Callable[[dict[str, Any]], dict[str, Any] | None]] = {
     "pay": lambda asked: text("paid"),
     "mail": mail,
     "summary": summary,
-    "boom": lambda asked: text(f"no such person: {MAIL}", isError=True),
+    "boom": lambda asked: text(f"no such person: {MAIL}", isError=True, _meta={"acme/stack": "x"}),
     "picture": lambda asked: {
         "content": [{"type": "text", "text": f"of {MAIL}"}, {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}]
     },

@@ -30,7 +30,7 @@ def test_a_client_sees_only_what_the_session_may_call(tmp_path: Path) -> None:
 
 
 def test_the_session_fills_its_own_field_and_a_client_that_sends_it_is_recorded(tmp_path: Path) -> None:
-    """The server gets the session's value whatever the client wrote; nothing else of the request goes along."""
+    """The server gets the session's value whatever the client wrote; nothing that names somebody goes along."""
 
     async def go() -> None:
         async with talking(tmp_path) as talk:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shutil
@@ -13,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_kit import environment
 from corpora import CASES, needed, read
-from mcp_kit import allowing, code, folder, run, said, talking
+from mcp_kit import allowing, code, run, said, talking
 
 from guard.redactors import REDACTOR
 
@@ -160,33 +158,3 @@ def test_a_real_server_answers_through_the_proxy(name: str, tmp_path: Path, monk
         assert await server.code(1) is not None
 
     run(go())
-
-
-STDIO = ["filesystem", "everything", "time"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", STDIO)
-def test_the_real_client_in_front_of_the_command_in_front_of_a_real_server(name: str, tmp_path: Path) -> None:
-    """`guard mcp … -- COMMAND`, as a client's settings say it: the SDK's own client on one side, the server's own process on the other."""
-    from mcp import Client
-    from mcp.client.stdio import StdioServerParameters, stdio_client
-
-    command = _ready(name, tmp_path)
-    tool, arguments, expected = next((t, a, e) for n, t, a, e in REAL if n == name)
-    place = folder(tmp_path, allowing([tool]))
-    words = ["-m", "guard", "mcp", "--policy", str(place), "--principal", "E1", "--role", "user", "--", *command]
-    start = StdioServerParameters(command=sys.executable, args=words, env=environment(), cwd=tmp_path)
-
-    async def go() -> None:
-        with (tmp_path / "told").open("w") as told:
-            async with Client(stdio_client(start, errlog=told)) as client:
-                assert [one.name for one in (await client.list_tools()).tools] == [tool]
-                found = await client.call_tool(tool, json.loads(json.dumps(arguments).replace("{here}", str(tmp_path))))
-                assert not found.is_error
-                assert expected in found.content[0].text
-                refused = await client.call_tool(tool, {"no_such_field": 1})
-                assert refused.meta["guard/reason"] == "invalid_arguments"
-
-    asyncio.run(go())
-    assert (tmp_path / "guard.db").exists()

@@ -1,8 +1,8 @@
 """Meta: what goes along beside a call and its result (`_meta`), in both directions.
 
-What a client writes beside its arguments is judged by nobody, so the server gets of it only what cannot say who is asking or what for: the
-name of the progress, and the context of a trace in the form that W3C gives it. `baggage` is free text and stays behind, as that standard
-allows. What a server writes beside its result is hidden as everything else of it; keys under `guard/` are the guard's own. Pure. Comes after
+What a client writes beside its arguments is judged by nobody, so the server gets of it only what changes nothing about the call: the name of
+the progress, and the place in a trace in the form that W3C gives it. `baggage` may name users and stays behind, as that standard allows.
+What a server writes beside its result is hidden as everything else of it; keys under `guard/` are the guard's own. Pure. Comes after
 passing; before calls, ways and relay.
 """
 
@@ -12,13 +12,25 @@ import re
 from collections.abc import Mapping
 
 from guard.core.values import Json, JsonObject
-from guard.integrations.mcp.messages import is_id
+from guard.integrations.mcp.messages import VERSIONS, RemoteError, is_id
 from guard.integrations.mcp.passing import Mask
 
 _PARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 _STATE = re.compile(r"[a-z0-9][a-z0-9_*/@-]{0,255}=[!-+\--<>-~]{1,256}")
 _MOST = 512  # characters of a trace's state
 _OWN = "guard/"
+_VERSION = "io.modelcontextprotocol/protocolVersion"
+_NO_VERSION = -32022
+
+
+def known_version(method: str, params: Mapping[str, Json]) -> None:
+    """Raises RemoteError where a request is of a revision that is not spoken: its answer would be in a form that the client cannot read."""
+    meta = params.get("_meta")
+    version = meta.get(_VERSION) if isinstance(meta, dict) and method != "initialize" else None
+    if version is not None and version not in VERSIONS:
+        data: JsonObject = {"supported": list(VERSIONS), "requested": version if isinstance(version, str) else ""}
+        message = "Unsupported protocol version; begin with initialize. Nothing was executed."
+        raise RemoteError({"code": _NO_VERSION, "message": message, "data": data})
 
 
 def token_of(params: Mapping[str, Json]) -> object:

@@ -18,7 +18,7 @@ from guard.errors import GuardError, StoreError
 from guard.integrations.mcp import messages as m
 from guard.integrations.mcp.calls import Caller, Errand, marks, told
 from guard.integrations.mcp.desk import Desk, View
-from guard.integrations.mcp.meta import of_client, token_of
+from guard.integrations.mcp.meta import known_version, of_client, token_of
 from guard.integrations.mcp.passing import Addresses, Mask
 from guard.integrations.mcp.peer import MOST_OPEN, Channel, GoneError, Peer
 from guard.integrations.mcp.ways import Back
@@ -147,7 +147,9 @@ class Relay:
         if handler is None:
             return m.fault(number, m.NO_METHOD, f"Method not found: {method[:100]}")
         try:
-            return m.answer(number, await handler(number, m.params_of(message)))
+            params = m.params_of(message)
+            known_version(method, params)
+            return m.answer(number, await handler(number, params))
         except m.RemoteError as error:
             return {"jsonrpc": "2.0", "id": number, "error": self._mask.message(error.error)}
         except m.UnfitError as error:

@@ -47,7 +47,7 @@ class Back:
 
     def meta(self, outcome: Outcome, result: JsonObject, said: JsonObject) -> JsonObject:
         """What goes on of the server's own `_meta`: as a block's form does, only of a call that is done, and within the room that is left."""
-        if not said or outcome.error or outcome.status != "done" or outcome.replayed:
+        if not said or outcome.error or outcome.replayed:
             return {}
         try:
             mask = self.mask.after(self.arguments)
