@@ -123,6 +123,9 @@ def at_rest(store: Store) -> bool:
     """Whether nothing is left open: other processes can write, and nothing is waiting to be undone."""
     tables: Any = store._tables
     if hasattr(tables, "pool"):
+        deadline = time.monotonic() + 5  # what makes records findable may just be at work
+        while not tables.pool.at_rest and time.monotonic() < deadline:
+            time.sleep(0.01)
         return tables.pool.at_rest
     if not hasattr(tables, "database"):
         return not tables._undo._log

@@ -122,7 +122,7 @@ def test_a_person_is_found_and_erased_by_the_commands(tmp_path: Path) -> None:
     assert ran.out.strip() in guard("audit", "--json", "--store", url, cwd=tmp_path).out
     words = ("audit", "erase", "--person", MAIL, "--reason", f"request of {MAIL}", "--yes", "--json", "--store", url)
     assert guard(*words, cwd=tmp_path).json["conversations"] == [
-        {"tenant": "default", "conversation": name, "calls": [[1, 0]], "approvals": [], "words": 0}
+        {"tenant": "default", "conversation": name, "calls": [[1, 0]], "approvals": [], "grants": [], "words": 0}
     ]
     assert MAIL not in guard("audit", "--json", "--store", url, cwd=tmp_path).out
     store = open_store(url)

@@ -69,7 +69,7 @@ class Words:
 
     text: str = ""
     size: int = 0
-    digest: str = ""
+    digest: str = field(default="", repr=False)
 
 
 NO_WORDS = Words()

@@ -15,7 +15,7 @@ from guard.stores.faults import CAUGHT
 from guard.stores.file import Connection, File
 from guard.stores.refiling import PORTION, TIMES, WHOLE, Chore, portion, unfiled
 
-_PAGES: Final = 4_000  # of the log: about how many make a checkpoint due
+_PAGES: Final = 1_500  # of the log: about how many make a checkpoint due
 _BUSY: Final = 100  # milliseconds that filing waits for another process as a file is opened or closed
 _FIRST, _LEAST, _MOST = 64, 16, 1_000  # works between two checkpoints
 
