@@ -147,7 +147,7 @@ def proxy(path: Path, *words: str, server: list[str] | None = None) -> Iterator[
         yield process
     finally:
         process.kill()
-        process.wait(20)
+        process.wait(60)
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None and not pipe.closed:
                 pipe.close()
@@ -199,7 +199,7 @@ def test_the_command_leaves_no_process_behind(way: str, tmp_path: Path) -> None:
             assert code(called(process, 3, "die")) == "tool_failed"
         else:
             process.send_signal(signal.SIGTERM if way == "term" else signal.SIGINT)
-        assert process.wait(20) == {"client": 0, "term": 143, "int": 130, "server": 1}[way]
+        assert process.wait(60) == {"client": 0, "term": 143, "int": 130, "server": 1}[way]
         assert process.stderr is not None
         told = process.stderr.read().decode()
         assert "raw server is up" in told
@@ -218,7 +218,7 @@ def test_a_server_that_will_not_end_is_ended(tmp_path: Path) -> None:
         server = int(said(called(process, 2, "deaf")))
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
         assert not alive(server)
 
 
@@ -243,7 +243,7 @@ def test_a_server_that_cannot_be_used_is_said_so(server: list[str], tmp_path: Pa
     """Exit code 1, and a line that says what is wrong."""
     with proxy(tmp_path, server=server) as process:
         put(process, HELLO)
-        assert process.wait(20) == 1
+        assert process.wait(60) == 1
         assert process.stderr is not None
         told = process.stderr.read().decode()
         assert "cannot be started" in told or "ended with exit code 4" in told

@@ -59,7 +59,7 @@ def test_a_change_comes_into_force_by_itself(folder: Path, change) -> None:
         assert guard.policy_state.watching
         change(folder)
         until(lambda: asks(guard) == REFUSED)
-        assert guard.policy_state.loads == 2
+        until(lambda: guard.policy_state.loads == 2)
     assert not guard.policy_state.watching
 
 
