@@ -7,8 +7,6 @@ import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import postgres_kit
@@ -19,7 +17,7 @@ from votes_kit import BOSS, BOSSES, OTHER, PAY, Office, code
 
 from guard.cli.audit_verify import stored_report
 from guard.core.ports import Store
-from guard.core.values import keyed
+from guard.core.redactor import under
 from guard.errors import StoreError
 from guard.proof import keys
 from guard.proof.chains import Problem
@@ -250,7 +248,7 @@ def test_a_real_backup_that_was_put_back_is_found_by_a_checkpoint(kind: str, tmp
         assert problems(store) == []
         told = stored_report(store, places, public).problems
         assert any("a backup was put back" in one.what for one in told)
-        restored(store, replace(REDACTOR, tag=partial(keyed, store.secret)), "a disk failed", "ops")
+        restored(store, under(REDACTOR, store.secret), "a disk failed", "ops")
         for number in range(40):
             store.record((), [event("call.end", conversation=f"c{number % 5}", said="other")])
         assert problems(store) == []

@@ -6,15 +6,14 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 
 from guard.cli.keys import keys_of
 from guard.cli.places import DEFAULT_STORE, UsageError, existing_store, system_user
 from guard.cli.show import json_text, spell
 from guard.core.erasing import Erased
 from guard.core.ports import Store
-from guard.core.values import JsonObject, keyed
+from guard.core.redactor import under
+from guard.core.values import JsonObject
 from guard.redactors import REDACTOR
 from guard.runner.erasing import KEEP, Payloads
 
@@ -97,7 +96,7 @@ def erase(arguments: argparse.Namespace) -> int:
 
 
 def _payloads(store: Store) -> Payloads:
-    return Payloads(store, replace(REDACTOR, tag=partial(keyed, store.secret)))
+    return Payloads(store, under(REDACTOR, store.secret))
 
 
 Wanted = tuple[tuple[str, str], frozenset[tuple[int, int]] | None]

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
-from functools import partial
 
 from guard.cli.keys import keys_of
 from guard.cli.places import DEFAULT_STORE, UsageError, existing_store, system_user
 from guard.cli.show import json_text
-from guard.core.values import keyed
+from guard.core.redactor import under
 from guard.redactors import REDACTOR
 from guard.runner.doubts import restored
 
@@ -47,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         print("guard: nothing was changed", file=sys.stderr)
         return 1
     with existing_store(arguments.store, keys_of(arguments)) as store:
-        redactor = replace(REDACTOR, tag=partial(keyed, store.secret))
+        redactor = under(REDACTOR, store.secret)
         count = restored(store, redactor, arguments.reason, system_user())
     told = f"{count} call{'' if count == 1 else 's'} in doubt by that; see guard approvals unknown"
     print(json_text({"unknown": count}) if arguments.json else told)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from guard.core.commitments import More, mark, of_arguments
+from guard.core.commitments import More, commitment, mark, of_arguments
 from guard.core.hiding import shown_text, shown_value
 from guard.core.model import (
     Allow,
@@ -226,10 +226,10 @@ def _again(approval: Approval, policy: str) -> str:
     return f',"revalidation":{{"policy_then":{quote(approval.policy)},"policy_now":"{policy}","changed":{changed}}}'
 
 
-def said(ref: ConversationRef, text: str, redactor: Redactor) -> Event:
-    """The user spoke: size and digest of the words."""
+def said(ref: ConversationRef, text: str, salt: str) -> Event:
+    """The user spoke: size and digest of the words, under a salt that is kept with them."""
     actor = f'{{"type":"human","ref":{quote(ref.principal)}}}'
-    return f'"kind":"user.said",{where(ref)},"actor":{actor},"args":{{"size":{len(text)},"digest":"{redactor.tag(text)}"}}'
+    return f'"kind":"user.said",{where(ref)},"actor":{actor},"args":{{"size":{len(text)},"digest":"{commitment(salt, text)}"}}'
 
 
 def drifted(ref: ConversationRef, server: str, name: str, why: str, redactor: Redactor) -> Event:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from guard.core.approval import Approval, Assurance, Via
+from guard.core.commitments import mark
 from guard.core.model import Session
 from guard.core.ports import Event, Redactor
 from guard.core.values import JsonObject
 
+_NOTE = "guard-note-v1\0"  # a note is never taken for arguments or a result, whose digests are under the same salt
 _LONGEST = 200  # characters of a call id that a record keeps
 
 
@@ -46,7 +48,7 @@ def counted(after: Approval, decision: str) -> tuple[str, JsonObject]:
     return kind, state
 
 
-def words(reason: str | None, note: str | None, redactor: Redactor) -> JsonObject:
-    """What a person wrote: the reason redacted, of the private note a digest."""
+def words(reason: str | None, note: str | None, redactor: Redactor, salt: str = "") -> JsonObject:
+    """What a person wrote: the reason redacted, of the private note a digest under the call's salt, which is erased with the note."""
     found: dict[str, Any] = {"reason": redactor.detect(None, reason)[0]} if reason else {}
-    return found | ({"note": {"size": len(note), "digest": redactor.tag(note)}} if note else {})
+    return found | ({"note": {"size": len(note), "digest": mark(f"{_NOTE}{note}", redactor, salt)}} if note else {})

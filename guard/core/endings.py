@@ -220,7 +220,7 @@ def _failed(context: Context, valid: ValidCall, key: CallKey, detail: str, spent
 
 def _mark(context: Context, key: CallKey, content: Content) -> str:
     place = (key.ref.tenant, key.ref.conversation, key.ref.branch, str(key.turn), str(key.position), key.key)
-    return mark_for(context.redactor.tag, digest("guard-place-v1", *place), content)
+    return mark_for(context.redactor.derive, digest("guard-place-v1", *place), content)
 
 
 def _finished(

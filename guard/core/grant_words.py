@@ -11,7 +11,7 @@ from guard.core import grants
 from guard.core.grants import Grant
 from guard.core.presented import mask
 from guard.core.unseen import spelled, unseen
-from guard.core.values import Json, canonical, digest, encode
+from guard.core.values import Json, canonical, digest, encode, keyed
 
 
 def words(grant: Grant) -> tuple[str, ...]:
@@ -34,11 +34,14 @@ def _people(grant: Grant) -> str:
 def promised(grant: Grant) -> str:
     """The digest of what a person reads before giving it: the same for the same permission, whenever it is given and by whomever.
 
-    Whoever shows the words of a draft hands this on, and what is given then is that, or nothing.
+    Whoever shows the words of a draft hands this on, and what is given then is that, or nothing. It is made under the key of the grant's masks, so that
+    nobody can try values.
     """
-    bounds: list[Json] = [grant.constraint, grant.uses, None if grant.until is None else repr(grant.until), grant.need]
+    given = grant.constraint if grant.veil else grants.shown(grant, mask)  # without a key, nothing that nobody is shown
+    bounds: list[Json] = [given, grant.uses, None if grant.until is None else repr(grant.until), grant.need]
     parts = (grant.approval, grant.definition, grant.rule, grant.scope, canonical(bounds))
-    return digest("guard-grant-words-v1", *parts, *words(grant))
+    made = digest("guard-grant-words-v1", *parts, *words(grant))
+    return keyed(bytes.fromhex(grant.veil), made) if grant.veil else made
 
 
 def _arguments(grant: Grant) -> list[str]:

@@ -19,7 +19,7 @@ from guard.core.offers import Offer, Scope
 from guard.core.paths import Path, parse_path
 from guard.core.replacing import replace
 from guard.core.rules import ApprovalRule
-from guard.core.values import Json, JsonObject, canonical, digest, equal, is_number, summable
+from guard.core.values import Json, JsonObject, canonical, digest, equal, is_number, keyed, summable
 
 GrantStatus: TypeAlias = Literal["proposed", "live", "spent", "expired", "revoked"]
 ZERO = Decimal(0)
@@ -195,10 +195,13 @@ def single(path: Path, arguments: Mapping[str, Json]) -> tuple[Json, ...]:
     return (reach.spots[0][0],) if len(reach.spots) == 1 and not (reach.missing or reach.blocked) else ()
 
 
-def constrained(offer: Offer, arguments: JsonObject, fingerprint: str) -> JsonObject | None:
-    """What a grant by this offer says of the arguments, made from the call that was approved. None where the call lacks a value that it must hold to."""
+def constrained(offer: Offer, arguments: JsonObject, fingerprint: str, veil: str = "") -> JsonObject | None:
+    """What a grant by this offer says of the arguments, made from the call that was approved. None where the call lacks a value that it must hold to.
+
+    `veil` is the approval's key: under it stands the digest of the arguments.
+    """
     if offer.scope == "same_call":
-        return {"arguments": digest(canonical(arguments)), "fingerprint": fingerprint}
+        return _whole(arguments, fingerprint, veil)
     if offer.scope == "tool_here" or offer.field is None:
         return {} if offer.scope == "tool_here" else None
     found = {str(path): single(path, arguments) for path in offer.same}
@@ -208,6 +211,12 @@ def constrained(offer: Offer, arguments: JsonObject, fingerprint: str) -> JsonOb
     tied = {path.steps[0] for path in (offer.field, *offer.same)}
     others: list[Json] = [name for name in arguments if name not in tied]
     return {"field": str(offer.field), "at_most": offer.at_most, "sum": offer.sum, "where": where, "others": others}
+
+
+def _whole(arguments: JsonObject, fingerprint: str, veil: str) -> JsonObject:
+    """One set of arguments, by digest: under a key; without one, as grants were once given, whoever sees it can try values."""
+    plain = digest(canonical(arguments))
+    return {"arguments": keyed(bytes.fromhex(veil), plain) if veil else plain, "fingerprint": fingerprint}
 
 
 def drawn(grant: Grant, arguments: Mapping[str, Json]) -> Decimal:
@@ -222,7 +231,7 @@ def fits(grant: Grant, arguments: JsonObject, fingerprint: str) -> bool:
         return False
     match grant.scope:
         case "same_call":
-            return grant.constraint == {"arguments": digest(canonical(arguments)), "fingerprint": fingerprint}
+            return grant.constraint in (_whole(arguments, fingerprint, grant.veil), _whole(arguments, fingerprint, ""))
         case "tool_here":
             return grant.constraint == {}
         case "amount":
@@ -274,12 +283,13 @@ def offered(grant: Grant, rule: ApprovalRule) -> bool:
 
 
 def shown(grant: Grant, mask: Callable[[Json, str], Json]) -> JsonObject:
-    """The constraint as it may be shown: a mask in the place of what is secret."""
-    where = grant.constraint.get("where")
+    """The constraint as it may be shown: a mask in the place of what is secret, and no digest of arguments."""
+    told = {name: value for name, value in grant.constraint.items() if name != "arguments"}  # the fingerprint says which they are
+    where = told.get("where")
     if where is None:
-        return dict(grant.constraint)
+        return told
     return {
-        **grant.constraint,
+        **told,
         "where": {name: mask(value, grant.veil) if name in grant.secret else value for name, value in where.items()},
     }
 

@@ -46,7 +46,7 @@ def kept_as(secret: bytes, kind: str, text: str) -> str:
 @lru_cache(maxsize=4096)
 def opaque(redactor: Redactor, kind: str, text: str) -> str:
     """A name that the host gave to something, as it is kept: itself, or a reference where the detectors find something in it."""
-    return f"{kind}_{letters(redactor.tag(f'guard-{kind}-v1{NUL}{text}'))}" if _tells(redactor, text) else text
+    return f"{kind}_{letters(redactor.derive(f'guard-{kind}-v1{NUL}{text}'))}" if _tells(redactor, text) else text
 
 
 @lru_cache(maxsize=4096)
@@ -55,7 +55,7 @@ def names(redactor: Redactor, tenant: str, principal: str) -> tuple[str, ...]:
 
     A name that has the form of a reference stands for nobody as it is: else somebody could be called what another person's reference is.
     """
-    made = Name(reference(bytes.fromhex(redactor.tag(f"guard-tags-v1\0{tenant}")), principal), principal)
+    made = Name(reference(bytes.fromhex(redactor.derive(f"guard-tags-v1\0{tenant}")), principal), principal)
     if is_reference(principal):
         return (made,)
     return (made, principal) if _tells(redactor, principal) else (principal, made)

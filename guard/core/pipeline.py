@@ -146,7 +146,7 @@ def judge(board: Board, *, known: bool = True) -> p.Flow[dict[int, p.Ledger]]:
     board.each(ToolCall, lambda _, call: parse(call, policy.tools, names))
     hidden = yield from _hidden(board)
     board.each(ParsedCall, lambda _, call: bind(call, session, hidden))
-    board.each(BoundCall, lambda _, call: validate(call, context.ref, context.redactor.tag))
+    board.each(BoundCall, lambda index, call: validate(call, context.ref, context.redactor.derive, board.salts[index]))
     if not known:
         return {}
     board.each(ValidCall, lambda index, call: same_content(board.items[index], call))

@@ -183,8 +183,8 @@ class Store(GrantStore, OutrightStore, Log, SearchStore, Protocol):
     def open(self, ref: ConversationRef) -> None:
         """Create the conversation or check its owner. Raises ConversationError when it is somebody else's."""
 
-    def say(self, ref: ConversationRef, text: str, event: Event) -> None:
-        """Record that the user spoke: a new run begins."""
+    def say(self, ref: ConversationRef, text: str, event: Event, salt: str = "") -> None:
+        """Record that the user spoke: a new run begins. `salt`, of the digest in the record, is kept with the words and erased with them."""
 
     def open_turn(self, command: OpenTurn) -> Opened:
         """See OpenTurn."""

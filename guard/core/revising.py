@@ -48,7 +48,9 @@ def revise(
     approval, since whoever edits outside of the program may lack its schema, and so its defaults and its definition of the tool.
     """
     given = row if known else replace(row, call=ToolCall(row.call.id, row.call.tool, old.arguments), edits=changes)
-    board = Board(items=(Item(key=row.key, call=given.call, row=given, since=row.key.turn),), context=context, opened=None)
+    board = Board(
+        items=(Item(key=row.key, call=given.call, row=given, since=row.key.turn, salt=row.salt),), context=context, opened=None
+    )
     ledgers = yield from judge(board, known=known)
     drawn = wanted(board, ledgers) if known else []
     state = board.states[0]
@@ -96,6 +98,7 @@ def _next(old: Approval, asked: Approval, editor: str, later: tuple[str, ...]) -
         supersedes=old.id,
         edited_by=editor,
         words=old.words,
+        veil=old.veil or asked.veil,
         authors=tuple(dict.fromkeys((*old.authors, editor))),
         expires_at=min(old.expires_at, asked.expires_at),
         by=tuple(dict.fromkeys((*asked.by, *old.escalate_to))) if old.escalated_at is not None else asked.by,

@@ -90,7 +90,7 @@ class Sealer:
         return HIDDEN
 
     def _tag(self, *parts: str) -> str:
-        return self._redactor.tag(digest(*parts, self._ref.tenant, self._ref.conversation))
+        return self._redactor.derive(digest(*parts, self._ref.tenant, self._ref.conversation))
 
 
 def masked(kind: str, text: str) -> str:

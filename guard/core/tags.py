@@ -36,7 +36,7 @@ def spelled(value: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _key(redactor: Redactor, tenant: str) -> bytes:
-    return bytes.fromhex(redactor.tag(f"guard-tags-v1\0{tenant}"))
+    return bytes.fromhex(redactor.derive(f"guard-tags-v1\0{tenant}"))
 
 
 def tenant_key(secret: bytes, tenant: str) -> bytes:

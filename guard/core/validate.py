@@ -18,8 +18,11 @@ from guard.core.values import JsonObject, canonical, copy, sha
 MAX_ISSUES = 20
 
 
-def validate(bound: BoundCall, ref: ConversationRef, tag: Callable[[str], str]) -> ValidCall | Refusal:
-    """Judge the bound arguments. An exception in the validator or in a check refuses. `tag` makes digests that tell nothing."""
+def validate(bound: BoundCall, ref: ConversationRef, derive: Callable[[str], str], salt: str = "") -> ValidCall | Refusal:
+    """Judge the bound arguments. An exception in the validator or in a check refuses.
+
+    `derive` makes digests that tell nothing; `salt` is the call's own, which is kept with its raw values.
+    """
     tool = bound.tool
     prepared = tool.prepare(bound.arguments)
     arguments = prepared.arguments
@@ -34,7 +37,7 @@ def validate(bound: BoundCall, ref: ConversationRef, tag: Callable[[str], str]) 
         if refusal is not None:
             shadowed.append(f"check {check.name}" + (" (error)" if refusal.reason is Reason.CHECK_FAILED else ""))
     text = canonical(arguments)
-    mark = tag(text)
+    mark = derive(text)  # an object's text begins with a brace, as no label of a key does
     return ValidCall(
         call=bound.call,
         tool=tool,
@@ -47,7 +50,7 @@ def validate(bound: BoundCall, ref: ConversationRef, tag: Callable[[str], str]) 
         mark=sha(_prefix(tool.name, "", ref) + mark) if tool.acts else "",
         shadowed=tuple(shadowed),
         revealed=bound.revealed,
-        veil=_veil(tag, ref.tenant) if tool.approval else "",
+        veil=_veil(derive, ref.tenant, salt) if tool.approval else "",
     )
 
 
@@ -56,10 +59,9 @@ def fingerprint(tool: Tool, mark: str, ref: ConversationRef) -> str:
     return sha(_prefix(tool.name, tool.definition, ref) + mark)
 
 
-@lru_cache(maxsize=1024)
-def _veil(tag: Callable[[str], str], tenant: str) -> str:
-    """The tenant's key for what is shown of secret arguments: whoever sees a digest of one cannot try values."""
-    return tag(f"guard-veil-v1\0{tenant}")
+def _veil(derive: Callable[[str], str], tenant: str, salt: str) -> str:
+    """The call's key for what is shown of secret arguments: nobody can try values, not even in calls of their own, and all revisions of it share it."""
+    return derive(f"guard-veil-v2\0{salt}\0{tenant}")
 
 
 @lru_cache(maxsize=1024)

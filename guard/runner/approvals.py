@@ -23,7 +23,7 @@ from guard.core.values import Json, JsonObject
 from guard.core.wording import Ran, became
 from guard.errors import ApprovalError
 from guard.runner import editing
-from guard.runner.behind import hiding
+from guard.runner.behind import hiding, salted
 from guard.runner.drivers import SyncRun
 from guard.runner.opening import listed
 
@@ -201,7 +201,7 @@ class Approvals:
         approver = self._authentic(approver)
         approval, rights, store = self.show(approval_id), self._rights, self._guard.store
         hides = hiding(self._guard, editing.key_of(approval), approval.arguments) if reason or note else self._guard.redactor
-        written = audit_votes.words(reason, note, hides)
+        written = audit_votes.words(reason, note, hides, salted(self._guard, editing.key_of(approval), note))
 
         def lost(why: str) -> Event:
             state: JsonObject = {"status": "refused", "wanted": decision, "why": why, **written}

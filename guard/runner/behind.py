@@ -6,8 +6,10 @@ May not decide anything. Used by approvals, doubts and compose.
 
 from __future__ import annotations
 
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
+from guard.core.context import salt_of
 from guard.core.handles import Signs, leaves
 from guard.core.model import CallKey
 from guard.core.ports import CallRow, LoadHandles, Redactor
@@ -43,3 +45,8 @@ def _written(row: CallRow | None, signs: Signs) -> list[str]:
     raw = None if row is None else row.call.arguments
     texts = leaves(raw if raw is None or isinstance(raw, str) else dict(raw))
     return [sign.handle for _, text, _, _ in texts for sign in signs.find(text) if sign.handle]
+
+
+def salted(guard: GuardBase, key: CallKey, note: str | None) -> str:
+    """The salt for the digest of a private note about a call: the call's own, which is erased with the note; one that nobody keeps where it has none any more."""
+    return "" if not note else salt_of(guard.store.call(key), token_hex(16))

@@ -178,7 +178,8 @@ class Chat:
     def _said(self, text: str) -> JsonObject:
         """Register the user's words and give the message for them."""
         message = self.wire.user(text)
-        self.guard.store.say(self.ref, text, said(self.ref, text, self.guard.redactor))
+        salt = token_hex(16)
+        self.guard.store.say(self.ref, text, said(self.ref, text, salt), salt)
         return message
 
     # -- flows -------------------------------------------------------------------------------------------------------------

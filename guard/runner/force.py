@@ -13,6 +13,7 @@ from typing import NoReturn
 from guard.core.audit_policy import Parts
 from guard.core.model import Session
 from guard.core.ports import Policy, Redactor
+from guard.core.redactor import as_keyed
 from guard.core.replacing import replace
 from guard.errors import PolicyError, Problem
 from guard.runner.hands import Hands
@@ -70,7 +71,7 @@ class InForce:
         parts: Parts | None = None,
     ) -> InForce:
         """Another version with its own tools and redactor; leases, unwritten outcomes and loaders of facts are shared."""
-        hiding = replace(redactor, tag=self.hands.redactor.tag) if redactor is not None else self.hands.redactor
+        hiding = as_keyed(redactor, self.hands.redactor) if redactor is not None else self.hands.redactor
         hands = replace(self.hands, tools=tools, redactor=hiding)
         hands.keeper = self.hands.keeper
         return InForce(policy=policy, hands=hands, mark=mark, parts=parts or {})

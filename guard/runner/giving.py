@@ -125,7 +125,7 @@ class Drafting:
     def _made(self, within_offer: Offer, bounds: Bounds) -> Grant:
         approval, giver, guard, rule = self.approval, self.giver, self.guard, self.rule
         offer = narrowed(within_offer, bounds, guard.store.now())
-        constraint = constrained(offer, approval.arguments, approval.fingerprint)
+        constraint = constrained(offer, approval.arguments, approval.fingerprint, approval.veil)
         if constraint is None:
             missing = ", ".join(map(str, offer.same))
             raise ApprovalError(

@@ -11,7 +11,7 @@ import inspect
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
@@ -20,9 +20,8 @@ from guard.core.budget import approximate
 from guard.core.model import ConversationRef, Outcome, Session, ToolCall
 from guard.core.persons import known
 from guard.core.ports import Policy, Redactor, Store
-from guard.core.replacing import replace
+from guard.core.redactor import under
 from guard.core.rights import Rights, Sessions
-from guard.core.values import keyed
 from guard.errors import GuardError
 from guard.runner.approvals import Approvals
 from guard.runner.approvals_async import AsyncApprovals
@@ -101,7 +100,7 @@ class GuardBase:
         self.places: dict[
             tuple[str, str, str], ConversationRef
         ] = {}  # what a host names so, as it is kept where that is not the same
-        hiding = replace(redactor, tag=partial(keyed, store.secret))
+        hiding = under(redactor, store.secret)
         hands = Hands(store=store, tools=tools, redactor=hiding, patience=patience, probes=probes or {})
         origin = origin or Origin()
         self._sweeper = Sweeper(Payloads(store, hiding), origin.keep_payloads, store.now)

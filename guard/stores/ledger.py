@@ -71,9 +71,9 @@ class LedgerStore(OutrightLedger, GrantLedger, BatchStore):
         if not self._tables.read(lambda tables: visible(tables, ref)):
             self._tables.write(lambda tables: own(tables, ref))
 
-    def say(self, ref: ConversationRef, text: str, event: Event) -> None:
+    def say(self, ref: ConversationRef, text: str, event: Event, salt: str = "") -> None:
         """Record that the user spoke: a new run begins."""
-        self._tables.write(lambda tables: turns.say(tables, ref, text, event))
+        self._tables.write(lambda tables: turns.say(tables, ref, (text, salt), event))
 
     def open_turn(self, command: OpenTurn) -> Opened:
         """Number the turn, or recognise it as the newest one handled again."""

@@ -96,13 +96,13 @@ class MemoryTables(MemoryOutbox, MemoryGrants, MemoryErasing):
         """Keep changed counters."""
         self._undo.put(self._talks, talk.home, talk)
 
-    def say(self, home: Home, number: int, text: str) -> None:
+    def say(self, home: Home, number: int, text: tuple[str, str]) -> None:
         """Keep the user's words."""
         self._undo.put(self._rooms[home].words, number, (self.now, text))
 
     def words(self, home: Home) -> tuple[str, ...]:
         """Everything that the user said."""
-        return tuple(text for _, (_, text) in sorted(self._rooms[home].words.items()))
+        return tuple(text for _, (_, (text, _)) in sorted(self._rooms[home].words.items()))
 
     def newest(self, home: Home, branch: str, digest: str | None = None) -> Mark | None:
         """The newest turn of a branch."""

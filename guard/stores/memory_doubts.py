@@ -28,7 +28,7 @@ class Room:
     __slots__ = ("branches", "by_mark", "by_tool", "charges", "claims", "ended", "keys", "marks", "turns", "vault", "words")
 
     def __init__(self) -> None:
-        self.words: dict[int, tuple[float, str]] = {}  # when, and what; by number
+        self.words: dict[int, tuple[float, tuple[str, str]]] = {}  # when, and what with its salt; by number
         self.marks: list[Mark] = []
         self.branches: dict[tuple[str, str | None], list[Mark]] = {}  # by branch and digest, and by branch alone
         self.keys: dict[str, Mark] = {}

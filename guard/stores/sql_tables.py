@@ -78,15 +78,15 @@ class SqlTables(SqlOutbox, SqlGrants, SqlLog, SqlErasing, SqlSearch):
             row = self._known[home] = self.one(sql.TALK, name_of(home))
         return row
 
-    def say(self, home: Home, number: int, text: str) -> None:
+    def say(self, home: Home, number: int, text: tuple[str, str]) -> None:
         """Keep the user's words."""
         name = name_of(home)
-        payload = self.payload(f"words:{name}:{number}", "words", rows.dump(text))
+        payload = self.payload(f"words:{name}:{number}", "words", rows.dump(list(text)))
         self.run(sql.SAY, name, number, self.now, payload)
 
     def words(self, home: Home) -> tuple[str, ...]:
         """Everything that the user said."""
-        return tuple(rows.load(self.lock.open(name, body)) for name, body in self.all(sql.WORDS, (name_of(home),)))
+        return tuple(_words(rows.load(self.lock.open(name, body))) for name, body in self.all(sql.WORDS, (name_of(home),)))
 
     def newest(self, home: Home, branch: str, digest: str | None = None) -> Mark | None:
         """The newest turn of a branch."""
@@ -278,3 +278,8 @@ def _alive(row: CallRow) -> CallRow:
 
 def _mark(row: tuple[int, str, int, float] | None) -> Mark | None:
     return None if row is None else Mark(*row)
+
+
+def _words(kept: Any) -> str:
+    """The words of a payload: with their salt, or alone, as they were once kept."""
+    return str(kept if isinstance(kept, str) else kept[0])

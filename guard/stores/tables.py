@@ -146,8 +146,8 @@ class Tables(SearchTables, OutboxTables, VaultTables, GrantTables, LogTables, Er
     def save(self, talk: Talk) -> None:
         """Keep changed counters."""
 
-    def say(self, home: Home, number: int, text: str) -> None:
-        """Keep the words with which the user spoke for the `number`th time."""
+    def say(self, home: Home, number: int, text: tuple[str, str]) -> None:
+        """Keep the words with which the user spoke for the `number`th time, and the salt of their digest."""
 
     def words(self, home: Home) -> tuple[str, ...]:
         """Everything that the user said, oldest first."""

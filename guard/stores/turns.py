@@ -15,8 +15,8 @@ from guard.stores.owners import own
 from guard.stores.tables import EXACT, ZERO, Asked, Home, Mark, Tables, Talk
 
 
-def say(tables: Tables, ref: ConversationRef, text: str, event: Event) -> None:
-    """Keep the user's words; a new run begins with fresh counters."""
+def say(tables: Tables, ref: ConversationRef, text: tuple[str, str], event: Event) -> None:
+    """Keep the user's words, with their salt; a new run begins with fresh counters."""
     talk = tables.talk(own(tables, ref))
     tables.append(event)
     talk.words += 1
