@@ -207,3 +207,10 @@ def test_what_was_read_is_given_whatever_the_clock_says_by_then(tmp_path: Path) 
     here.clock.now += 8 * 86_400
     with pytest.raises(ApprovalError):
         here.guard.grants.give_read(waiting, replace(read, scope="tool_here"), by=DESK_BOSS)
+
+
+def test_the_json_of_a_grant_holds_no_digest_of_its_arguments(asked: Any, run: Run) -> None:
+    """Of the same call the fingerprint alone: nobody can try values with it."""
+    assert run("approvals", "approve", name(asked), "--yes", "--grant", "same_call").code == 0
+    [plain] = run("grants", "list", "--json").json
+    assert list(plain["constraint"]) == ["fingerprint"]
