@@ -52,8 +52,8 @@ def read_first(line: str) -> tuple[int, dict[int, tuple[int, str]]]:
     """Number and heads of a file's first line. Raises ValueError for a line that is none."""
     found = _object(line)
     number, after = found.get("file"), found.get("after")
-    said = (found.get("v"), found.get("guard"), found.keys()) == (1, MARK, {"v", "guard", "file", "after"})
-    if not said or type(number) is not int or not isinstance(after, dict):
+    whole = found.keys() == {"v", "guard", "file", "after"} and (found["v"], found["guard"]) == (1, MARK)
+    if not whole or type(number) is not int or not isinstance(after, dict):
         raise ValueError("the file does not begin as an export does")
     heads = {}
     for chain, pair in after.items():
