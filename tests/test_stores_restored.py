@@ -15,6 +15,7 @@ from stores_kit import STORES, Clock, a_store, ask, claim, event, key, kinds, ro
 from wire_helpers import message
 
 from guard import Guard, Session
+from guard.cli.audit_verify import stored_report
 from guard.core.ports import InDoubt, Won
 from guard.errors import StoreError
 from guard.redactors import REDACTOR
@@ -84,7 +85,7 @@ def test_a_persons_word_puts_what_was_open_in_doubt_and_lets_new_actions_start(t
 
     assert [found.status for found in store.doubtful()] == ["unknown", "unknown"]
     assert store.approval("a1").status == "cancelled"
-    assert kinds(store)[-3:] == ["store.restored", "call.unknown", "call.unknown"]
+    assert kinds(store)[-4:] == ["store.restored", "approval.cancelled", "call.unknown", "call.unknown"]
     assert isinstance(store.claim(claim(key(2), "a1", mark="m2")), InDoubt)
     assert isinstance(store.claim(claim(key(9), mark="m9")), Won)
     assert refused_as_restored(early)
@@ -159,6 +160,7 @@ def test_a_call_that_was_refused_for_it_is_in_doubt_all_the_same(tmp_path: Path)
     assert [doubt.tool for doubt in guard.unknown.list()] == ["gift"]
     assert "outcome_unknown" in str(chat.settled())
     assert ran == [1]
+    assert stored_report(guard.store, [], None).problems == []  # that the approval ended is on record
     guard.close()
 
 

@@ -31,7 +31,7 @@ EXAMPLES = """examples:
   guard audit verifier > verify_alone.py                                a program for somebody who does not have the guard
 
 It says what is proved, up to which checkpoint, and what is not. Exit code 1 when something is broken; the first broken record is named. In a store it
-also compares what the tables say of approvals and votes, and by what records are found, with the records."""
+also compares what the tables say of approvals, votes and grants, and by what records are found, with the records."""
 
 
 def add_verify(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -52,7 +52,8 @@ def read_first(line: str) -> tuple[int, dict[int, tuple[int, str]]]:
     """Number and heads of a file's first line. Raises ValueError for a line that is none."""
     found = _object(line)
     number, after = found.get("file"), found.get("after")
-    if (found.get("v"), found.get("guard")) != (1, MARK) or type(number) is not int or not isinstance(after, dict):
+    whole = found.keys() == {"v", "guard", "file", "after"} and (found["v"], found["guard"]) == (1, MARK)
+    if not whole or type(number) is not int or not isinstance(after, dict):
         raise ValueError("the file does not begin as an export does")
     heads = {}
     for chain, pair in after.items():
@@ -62,9 +63,16 @@ def read_first(line: str) -> tuple[int, dict[int, tuple[int, str]]]:
     return number, heads
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice")
+    return found
+
+
 def _object(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = json.loads(text, object_pairs_hook=_once)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not isinstance(found, dict):

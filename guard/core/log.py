@@ -7,7 +7,7 @@ it was. What a note looks like and who signs is decided in `guard.proof`. Comes 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from guard.core.commands import Event
@@ -64,10 +64,15 @@ class Stray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tabled:
-    """What the tables say of an approval, apart from the log: its status, and in order what was voted."""
+    """What the tables say of an approval or a grant, apart from the log: its status, and in order what was voted and by whom (of a grant: who gave it).
+
+    `says` holds its other facts by name, of those that records hold, too.
+    """
 
     status: str
     votes: tuple[str, ...] = ()
+    voters: tuple[str, ...] = ()
+    says: Mapping[str, Any] = field(default_factory=dict)
 
 
 Signer: TypeAlias = Callable[[Standing], tuple[Checkpoint, Event] | None]
@@ -93,7 +98,7 @@ class Log(Protocol):
         """For who verifies: some of the rows that stand where no record of the log can be, or that are about a record that there is not."""
 
     def tabled(self) -> Mapping[str, Tabled]:
-        """For who verifies: what the tables say of each approval. Nothing where nobody but this program can change them."""
+        """For who verifies: what the tables say of each approval and each grant. Nothing where nobody but this program can change them."""
 
     def announce(self, events: Sequence[Event]) -> None:
         """Have these written with whatever is written next, at the latest when the store is closed; a crash before that loses them."""

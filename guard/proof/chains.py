@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ZEROS = "0" * 64
 
@@ -42,6 +42,22 @@ class Problem(NamedTuple):
     seq: int | None = None
 
 
+def read_strictly(text: str) -> Any:
+    """The value of a JSON text that every reader reads alike. Raises ValueError (RecursionError for what is too deep): a name that stands twice in an object is one, NaN another."""
+    return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice in it")
+    return found
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
 def record_hash(chain: int, seq: int, prev: str, body: str) -> str:
     """The hash of a record. Raises ValueError for what no record can be."""
     name, data = str(chain).encode(), body.encode()
@@ -53,7 +69,7 @@ def changed(record: Record) -> str:
     """What is wrong with a record by itself: empty where nothing is."""
     try:
         right = record_hash(record.chain, record.seq, record.prev, record.body) == record.hash
-        said = json.loads(record.body)
+        said = read_strictly(record.body)
     except (ValueError, AttributeError, TypeError, OverflowError, RecursionError):
         return "the record cannot be read"
     if not right:

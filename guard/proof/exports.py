@@ -1,19 +1,18 @@
 """Exports of an audit log: records read back from files, and what is wrong with the files themselves.
 
-A line is the body with "prev" and "hash" behind it, or an object with chain, seq, prev, hash and the body as text. The first line of a file may say
-its number and where each chain goes on: then all files do, and they are read in the order of their numbers. Standard library only, since it is also a part of
-the verifier that runs without the guard. Comes after `chains`.
+A line is the body with "prev" and "hash" behind it, or an object with chain, seq, prev, hash and the body as text, and with nothing else: what other programs
+read of a line must be what its hash covers. The first line of a file may say its number and where each chain goes on: then all files do, and they are read in
+the order of their numbers. Standard library only, since it is also a part of the verifier that runs without the guard. Comes after `chains`.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, TypeGuard
 
-from guard.proof.chains import Begin, Problem, Record, changed
+from guard.proof.chains import Begin, Problem, Record, changed, read_strictly
 
 LONGEST = 1 << 28
 """Bytes of a line; no record has as many."""
@@ -21,12 +20,13 @@ LONGEST = 1 << 28
 _TOLD = 10  # lines of a file that are named; more are counted
 _MOST = 1 << 63
 _PROOF = re.compile(r',"prev":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"}\Z')
+_APART, _FIRST = {"chain", "seq", "prev", "hash", "body"}, {"v", "guard", "file", "after"}  # all that such a line says
 _ESCAPE = re.compile(r"\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})|\\u([0-9a-f]{4})|\\.", re.DOTALL)
 
 
 def read_line(line: str, where: str) -> Record | Begin:
     """One line of an export, without its end. Raises ValueError when it is no record and no beginning of a file."""
-    found = json.loads(line)
+    found = read_strictly(line)
     if not isinstance(found, dict):
         raise ValueError("it is no object")
     if found.get("guard") == "audit-export":
@@ -34,14 +34,16 @@ def read_line(line: str, where: str) -> Record | Begin:
     chain, seq, prev, own = (found.get(name) for name in ("chain", "seq", "prev", "hash"))
     if not _number(chain) or not _number(seq) or not isinstance(prev, str) or not isinstance(own, str):
         raise ValueError("it lacks chain, seq, prev or hash")
-    if isinstance(found.get("body"), str):
+    if "body" in found:
+        if found.keys() != _APART or not isinstance(found["body"], str):
+            raise ValueError("it says something besides its body, which its hash does not cover")
         return Record(chain, seq, prev, own, found["body"], where)
     proof = _PROOF.search(line)
     if proof is None:
         raise ValueError("prev and hash do not stand at its end")
     body = line[: proof.start()] + "}"
     shown = _ESCAPE.sub(_character, body)  # a terminal's copy spells what cannot be seen; the record itself does not
-    right = shown != body and changed(Record(chain, seq, prev, own, shown)) == ""
+    right = shown != body and changed(Record(chain, seq, prev, own, shown)) == "" and read_strictly(shown) == read_strictly(body)
     return Record(chain, seq, prev, own, shown if right else body, where)
 
 
@@ -51,8 +53,10 @@ def _number(found: Any) -> TypeGuard[int]:
 
 def _begin(found: dict[str, Any], where: str) -> Begin:
     number, after = found.get("file"), found.get("after")
-    if found.get("v") != 1:
+    if type(found.get("v")) is not int or found["v"] != 1:
         raise ValueError("it begins a file of another version")
+    if found.keys() != _FIRST:
+        raise ValueError("it begins a file, and says something besides")
     if not _number(number) or not isinstance(after, dict) or not all(map(_head, after.items())):
         raise ValueError("it does not say where the chains go on")
     return Begin(number, {int(chain): (seq, own) for chain, (seq, own) in after.items()}, where)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from guard.proof.chains import Problem
+from guard.proof.chains import Problem, read_strictly
 
 NOTE = "guard-audit-checkpoint-v1"
 _HEX = re.compile("[0-9a-f]{64}")
@@ -90,10 +89,19 @@ def read_checkpoints(path: str, problems: list[Problem]) -> list[Note]:
     for number, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
         where = f"{path}, line {number}"
         try:
-            found.append(read_note(json.loads(line)["note"], where))
+            found.append(_told(read_strictly(line), where))
         except (ValueError, KeyError, TypeError, RecursionError):
             problems.append(Problem(where, "this line is no checkpoint"))
     return found
+
+
+def _told(line: dict[str, Any], where: str) -> Note:
+    """The note of a line. What else it says must be what the note says, which alone is signed."""
+    note = read_note(line["note"], where)
+    signed = {"note": line["note"], "number": note.number, "made": note.number, "records": note.records}
+    if any(type(value) not in (int, str) or signed.get(name) != value for name, value in line.items()):
+        raise ValueError("it says something that is not signed")
+    return note
 
 
 class Key(NamedTuple):

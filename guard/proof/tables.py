@@ -1,7 +1,8 @@
-"""Tables: whether what a store says of its approvals, apart from the log, is what the records say became of them.
+"""Tables: whether what a store says of its approvals and grants, apart from the log, is what the records say became of them.
 
 What may run is decided by those tables, so whoever changes a row there need not touch the log. The states are read before the records and behind them: what
-changed meanwhile is no contradiction. Comes after `chains`; the command line uses it.
+changed meanwhile is no contradiction. Where a row was changed and put back, the records themselves may hold what can never be right. What an older record does not
+say is not compared. Comes after `chains` and `granted`; the command line uses it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, Final
 
 from guard.core.log import Tabled
 from guard.proof.chains import Problem
+from guard.proof.granted import Granted
 
 _ENDS: Final = {
     "approval.expired": "expired",
@@ -23,51 +25,123 @@ _ENDS: Final = {
     "call.begin": "consumed",
 }
 _MARK: Final = '"approval":"'
+_END: Final = '"kind":"call.end"'
+_ASKED: Final = ("need", "by", "self", "decide_by", "revision")
+_TOLD: Final = {
+    "need": "how many must say yes",
+    "by": "who may decide",
+    "self": "whether the requester may decide",
+    "decide_by": "until when it is decided",
+    "use_by": "until when it is used",
+    "revision": "its revision",
+    "fingerprint": "which call it is about",
+}
+Place = tuple[int, int]
+_Call = tuple[str, ...]
 
 
 class Replay:
-    """What the records say of each approval, as they come: the status that it has behind them, and what was voted that counts."""
+    """What the records say of each approval, as they come: the status that it has behind them, what was voted that counts and by whom, and its terms."""
 
     def __init__(self) -> None:
         self.status: dict[str, str] = {}
         self.votes: dict[str, list[str]] = {}
-        self.place: dict[str, tuple[int, int]] = {}  # the last record about it
+        self.voters: dict[str, list[str]] = {}
+        self.terms: dict[str, dict[str, Any]] = {}
+        self.known: dict[str, set[str]] = {}  # names that stood in it before somebody voted
+        self.begun: dict[str, tuple[_Call, int, bool]] = {}  # the call, its last attempt, and whether it has ended well
+        self.place: dict[str, Place] = {}  # the last record about it
+        self.wrong: list[Problem] = []
+        self.grants = Granted()
 
     def add(self, chain: int, seq: int, body: str) -> None:
         """The next record of its chain. One that cannot be read says nothing, as its hash will tell."""
-        if not isinstance(body, str) or _MARK not in body:
+        if not isinstance(body, str) or not (_MARK in body or (self.grants.drawn and _END in body)):
             return
         try:
             found = json.loads(body)
         except (ValueError, RecursionError):
             return
-        name, kind = found.get("approval"), found.get("kind")
-        if isinstance(name, str) and isinstance(kind, str):
-            self._told(name, kind, found.get("approval_state"), (chain, seq))
+        name, kind = (found.get("approval"), found.get("kind")) if isinstance(found, dict) else (None, None)
+        if not isinstance(kind, str):
+            return
+        self.grants.add(kind, found, (chain, seq))
+        if isinstance(name, str):
+            self._told(name, kind, found, (chain, seq))
 
-    def _told(self, name: str, kind: str, given: Any, place: tuple[int, int]) -> None:
+    def _told(self, name: str, kind: str, found: dict[str, Any], place: Place) -> None:
+        given = found.get("approval_state")
         state: dict[str, Any] = given if isinstance(given, dict) else {}
         if kind == "approval.requested":
+            self._asked(name, found, {one: state[one] for one in _ASKED if state.get(one) is not None})
             self._set(name, "pending", place)
         elif kind in _ENDS:
+            self._run(name, found, place) if kind == "call.begin" else None
             self._set(name, _ENDS[kind], place)
             if kind == "approval.edited":
-                self._set(str(state.get("by")), "pending", place)
+                self._edited(name, found, state, place)
         elif kind == "approval.resolved" or (kind == "approval.vote" and state.get("status") == "pending"):
-            self._set(name, str(state.get("status")), place)
-            self.votes.setdefault(name, []).append(str(state.get("decision")))
+            self._voted(name, found, state, place)
+        elif kind == "approval.escalated" and isinstance(state.get("by"), list):
+            self.terms.setdefault(name, {})["by"] = state["by"]
+        elif kind == "call.end" and name in self.begun and _part(found, "exec").get("status") == "ok":
+            self.begun[name] = (*self.begun[name][:2], True)
 
-    def _set(self, name: str, status: str, place: tuple[int, int]) -> None:
+    def _asked(self, name: str, found: dict[str, Any], terms: dict[str, Any]) -> None:
+        if isinstance(found.get("fingerprint"), str):
+            terms["fingerprint"] = found["fingerprint"]
+        self.terms[name], self.known[name] = terms, {str(found.get("principal"))}
+
+    def _edited(self, name: str, found: dict[str, Any], state: dict[str, Any], place: Place) -> None:
+        """The next revision: of it, the record says less than of one that was asked."""
+        new = str(state.get("by"))
+        self._set(new, "pending", place)
+        terms = {"need": state.get("need"), "fingerprint": state.get("to")}
+        self.terms[new] = {one: value for one, value in terms.items() if value is not None}
+        self.known[new] = {*self.known.get(name, ()), str(found.get("principal")), str(_part(found, "actor").get("ref"))}
+
+    def _voted(self, name: str, found: dict[str, Any], state: dict[str, Any], place: Place) -> None:
+        terms, need, have = self.terms.setdefault(name, {}), state.get("need"), state.get("have")
+        if need is not None and need != terms.get("need", need):
+            self._never(name, f"was voted about as if {need} had to say yes, and {terms['need']} had to", place)
+        elif state.get("status") == "approved" and _fewer(have, need):
+            self._never(name, f"was approved by {have}, and {need} had to say yes", place)
+        if state.get("status") == "approved" and state.get("use_by") is not None:
+            terms["use_by"] = state["use_by"]
+        self._set(name, str(state.get("status")), place)
+        self.votes.setdefault(name, []).append(str(state.get("decision")))
+        self.voters.setdefault(name, []).append(str(_part(found, "actor").get("ref")))
+
+    def _run(self, name: str, found: dict[str, Any], place: Place) -> None:
+        """A call begins under it: one that was approved, once, or again as the next attempt of that very call."""
+        call = tuple(str(found.get(one)) for one in ("tenant", "conversation", "branch", "turn", "position"))
+        attempt, status = _part(found, "exec").get("attempt"), self.status.get(name)
+        if type(attempt) is not int:
+            return
+        before = self.begun.get(name)
+        if before is None and status not in (None, "approved", "consumed"):
+            self._never(name, f"was {status} by the records when a call began under it", place)
+        elif before is not None and (call != before[0] or attempt <= before[1] or before[2]):
+            self._never(name, "was spent twice: a second call began under it", place)
+        self.begun[name] = (call, attempt, False)
+
+    def _never(self, name: str, what: str, place: Place) -> None:
+        self.wrong.append(Problem("", f"approval {name} {what}", *place))
+
+    def _set(self, name: str, status: str, place: Place) -> None:
         self.status[name], self.place[name] = status, place
 
     def against(self, before: Mapping[str, Tabled], after: Mapping[str, Tabled]) -> Iterator[Problem]:
-        """What of the tables contradicts the records, where it was the same before these were read and is behind."""
-        for name in sorted({*before, *self.status}):
+        """What of the tables contradicts the records, where it was the same before these were read and is behind; first what of the records themselves cannot be."""
+        yield from self.wrong
+        grants = {name: one for name, one in after.items() if one.status in ("given", "revoked") and name.startswith("gr_")}
+        for name in sorted({*before, *self.status} - {*grants, *self.grants.given}):
             one = after.get(name)
             if one is None and name in self.status:
                 yield self._problem(name, "is not among the approvals of the store")
             elif one is not None and one == before.get(name):
                 yield from self._differing(name, one)
+        yield from self.grants.against(before, grants, self.voters)
 
     def _differing(self, name: str, one: Tabled) -> Iterator[Problem]:
         status, votes = self.status.get(name), tuple(self.votes.get(name, ()))
@@ -77,6 +151,21 @@ class Replay:
             yield self._problem(name, f"is {one.status} in the store, and {status} by the records")
         elif one.votes != votes:
             yield self._problem(name, f"has other votes in the store ({_told(one.votes)}) than in the records ({_told(votes)})")
+        elif (others := self._others(name, one.voters)) is not None:
+            yield self._problem(name, f"has another voter in the store ({others[0]}) than in the records ({others[1]})")
+        elif one.says.get("voted") and one.says["voted"] != [list(pair) for pair in zip(one.votes, one.voters, strict=True)]:
+            yield self._problem(name, "has other votes in its row than among the votes")
+        else:
+            terms = self.terms.get(name, {})
+            for term in (term for term in _TOLD if term in terms and one.says.get(term, terms[term]) != terms[term]):
+                what = f"{one.says[term]} in the store, and {terms[term]} by the records"
+                yield self._problem(name, f"says something else of {_TOLD[term]}: {what}")
+
+    def _others(self, name: str, voters: tuple[str, ...]) -> tuple[str, str] | None:
+        """The first voter whom the records call otherwise. Who stood in an approval already is kept there as before."""
+        known = self.known.get(name, set())
+        pairs = zip(voters, self.voters.get(name, ()), strict=False)
+        return next((pair for pair in pairs if pair[0] != pair[1] and pair[0] not in known), None)
 
     def _problem(self, name: str, what: str) -> Problem:
         chain, seq = self.place[name]
@@ -85,3 +174,12 @@ class Replay:
 
 def _told(votes: tuple[str, ...]) -> str:
     return ", ".join(votes) or "none"
+
+
+def _part(found: dict[str, Any], name: str) -> dict[str, Any]:
+    part = found.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _fewer(have: Any, need: Any) -> bool:
+    return type(have) is int and type(need) is int and have < need

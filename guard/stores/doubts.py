@@ -13,6 +13,7 @@ from guard.core.ports import CallRow, Event, Lapse
 from guard.core.replacing import replace
 from guard.errors import ApprovalError
 from guard.stores import grant_ends, grants
+from guard.stores.approvals import told
 from guard.stores.budgets import release
 from guard.stores.claims import is_lost, kept
 from guard.stores.owners import home_of
@@ -93,7 +94,9 @@ def restored(tables: Tables, why: str, event: Event, doubt: Doubt) -> int:
     for asked in tables.listed(Wanted(status="approved")):
         approval = asked.approval
         row = tables.row((approval.tenant, approval.conversation), (approval.turn, approval.position))
-        tables.close_asked(replace(asked, approval=replace(approval, status="cancelled")))
+        ended = replace(approval, status="cancelled")
+        tables.append(told("approval.cancelled", ended, "service", why="a backup was put back"))
+        tables.close_asked(replace(asked, approval=ended))
         rows += [row] if row is not None and row.status == "held" else []
     grant_ends.restored(tables)
     for row in rows:

@@ -25,7 +25,7 @@ class LogTables(Protocol):
         """Rows of the audit, or about it, where none of so many chains has a record."""
 
     def tabled(self) -> Mapping[str, Tabled]:
-        """What the tables say of each approval."""
+        """What the tables say of each approval and each grant."""
 
     def checkpoints(self, *, unsent: bool) -> tuple[Checkpoint, ...]:
         """The checkpoints, oldest first, or those that were not marked as sent."""

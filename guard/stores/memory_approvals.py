@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from guard.core.approval import Approval, Vote
 from guard.core.log import Tabled
+from guard.stores import tabled
 from guard.stores.approvals import LIVE, is_due
 from guard.stores.tables import Asked, Home, Place, Wanted
 from guard.stores.undo import Undo
@@ -59,13 +60,11 @@ class MemoryApprovals:
         return sum(until > self.now for until in self._pending.get((tenant, principal), {}).values())
 
     def tabled(self) -> dict[str, Tabled]:
-        """Approvals and votes."""
-        votes: dict[str, list[str]] = {}
+        """Approvals with their votes."""
+        votes: dict[str, list[tuple[str, str]]] = {}
         for name, vote in self._votes:
-            votes.setdefault(name, []).append(vote.decision)
-        return {
-            name: Tabled(status=asked.approval.status, votes=tuple(votes.get(name, ()))) for name, asked in self._asked.items()
-        }
+            votes.setdefault(name, []).append((vote.decision, str(vote.by)))
+        return {name: tabled.of_approval(asked.approval, votes.get(name, [])) for name, asked in self._asked.items()}
 
     def open(self, asked: Asked) -> None:
         """Add an approval."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 
 from guard.core.grants import Grant
+from guard.core.log import Tabled
 from guard.core.ports import CallRow
 from guard.core.replacing import replace
 from guard.core.values import copy
+from guard.stores import tabled
 from guard.stores.memory_budgets import MemoryBudgets
 from guard.stores.tables import Home, Place
 
@@ -39,6 +41,10 @@ class MemoryGrants(MemoryBudgets):
         wanted = (("tenant", tenant), ("principal", principal), ("approval", approval))
         found = (one for one in self._grants.values() if all(value in (None, getattr(one, name)) for name, value in wanted))
         return tuple(map(_own, found))
+
+    def tabled(self) -> dict[str, Tabled]:
+        """Approvals with their votes, and grants."""
+        return super().tabled() | {name: tabled.of_grant(one) for name, one in self._grants.items()}
 
     def keep_grant(self, grant: Grant) -> None:
         """Add or replace a grant."""

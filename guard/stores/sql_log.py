@@ -7,7 +7,7 @@ from typing import Any
 
 from guard.core.log import Checkpoint, Head, Stray, Tabled
 from guard.errors import StoreError
-from guard.stores import sql
+from guard.stores import sql, tabled
 from guard.stores.sql_budgets import SqlBudgets
 
 _CHECKPOINTS = "SELECT number, at, records, note FROM checkpoints"
@@ -25,8 +25,9 @@ ABOUT_NONE = {
     for table in ("filed", "tags")
 }
 """Each is one statement, so that a record and what is filed about it meanwhile are both seen, or neither."""
-STATES = "SELECT id, status FROM approvals"
-VOTED = "SELECT approval, status FROM votes ORDER BY approval, number"
+STATES = "SELECT id, status, fingerprint, expires_at, detail FROM approvals"
+VOTED = "SELECT approval, status, voter FROM votes ORDER BY approval, number"
+GRANTED = "SELECT g.id, g.tenant, g.principal, g.tool, g.approval, g.until, g.revoked, g.detail, p.body FROM grants g LEFT JOIN payloads p ON p.id = g.payload"
 
 
 class SqlLog(SqlBudgets):
@@ -47,12 +48,13 @@ class SqlLog(SqlBudgets):
         return tuple(Stray(table=table, chain=chain, seq=seq) for table, rows in found.items() for chain, seq in rows)
 
     def tabled(self) -> Mapping[str, Tabled]:
-        """Approvals and votes."""
-        status = {str(name): str(found) for name, found in self.all(STATES, ())}
-        votes: dict[str, list[str]] = {name: [] for name in status}
-        for name, vote in self.all(VOTED, ()):
-            votes.setdefault(str(name), []).append(str(vote))
-        return {name: Tabled(status=status.get(name, "missing"), votes=tuple(found)) for name, found in votes.items()}
+        """Approvals with their votes, and grants."""
+        votes: dict[str, list[tuple[str, str]]] = {}
+        for name, vote, voter in self.all(VOTED, ()):
+            votes.setdefault(str(name), []).append((str(vote), str(voter)))
+        found = {str(row[0]): tabled.approval_row(row, votes.pop(str(row[0]), [])) for row in self.all(STATES, ())}
+        found |= {name: tabled.voted("missing", given) for name, given in votes.items()}
+        return found | {str(row[0]): tabled.grant_row(row, self.lock) for row in self.all(GRANTED, ())}
 
     def checkpoints(self, *, unsent: bool) -> tuple[Checkpoint, ...]:
         """The checkpoints, oldest first."""

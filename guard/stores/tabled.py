@@ -1,0 +1,111 @@
+"""Tabled: what rows of approvals and grants say, under the names that records have for the same, for whoever verifies.
+
+Read from the columns that decide what runs, also where the row as a whole could not be used. Writes nothing. Comes after `locks` and `rows`, before `sql_log`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from guard.core.approval import Approval
+from guard.core.grants import ERASED, Grant
+from guard.core.log import Tabled
+from guard.errors import StoreError
+from guard.stores import rows
+from guard.stores.locks import Lock
+
+Voted = Sequence[tuple[str, str]]
+"""What was voted, and by whom."""
+_KEPT = ("need", "revision", "by", "by_self", "use_by")
+_GIVEN = ("scope", "uses", "until", "need", "tenant", "principal", "conversation", "tool", "definition", "approval")
+_BOUNDS = ("field", "at_most", "sum", "fingerprint", "others")  # of a constraint, what a record shows as it is
+
+
+def voted(status: str, votes: Voted, **says: Any) -> Tabled:
+    """An approval of this status."""
+    return Tabled(status=status, votes=tuple(vote for vote, _ in votes), voters=tuple(voter for _, voter in votes), says=says)
+
+
+def of_approval(approval: Approval, votes: Voted) -> Tabled:
+    """An approval in hand."""
+    detail = {name: getattr(approval, name) for name in _KEPT}
+    kept = [[vote.decision, str(vote.by)] for vote in approval.votes]
+    return _approval(approval.status, votes, detail, kept, decide_by=approval.expires_at, fingerprint=approval.fingerprint)
+
+
+def approval_row(row: Sequence[Any], votes: Voted) -> Tabled:
+    """A row with id, status, fingerprint, end and detail. The end is the one that is next: to decide, or to use what was approved."""
+    _, status, fingerprint, ends, text = row
+    detail = _object(text)
+    if status == "approved" and detail.get("use_by") is not None:
+        detail["use_by"], ends = ends, detail.get("expires_at")
+    kept = [_list(vote)[1:3] for vote in _list(detail.get("votes"))]
+    return _approval(str(status), votes, detail, kept, decide_by=ends, fingerprint=fingerprint)
+
+
+def _approval(status: str, votes: Voted, detail: dict[str, Any], kept: list[list[Any]], **says: Any) -> Tabled:
+    says |= {"need": detail.get("need", 1), "revision": detail.get("revision", 1), "by": _list(detail.get("by"))}
+    says |= {"self": detail.get("by_self"), "use_by": detail.get("use_by"), "voted": kept}
+    return voted(status, votes, **{name: _number(value) for name, value in says.items()})
+
+
+def of_grant(grant: Grant) -> Tabled:
+    """A grant in hand."""
+    return _grant(
+        {name: getattr(grant, name) for name in _GIVEN}, [str(one.by) for one in grant.givers], grant.revoked_at, grant.constraint
+    )
+
+
+def grant_row(row: Sequence[Any], lock: Lock) -> Tabled:
+    """A row with id, tenant, person, tool, approval, end, when it was revoked, detail and payload. Where a column and the detail differ, it says neither."""
+    name, tenant, principal, tool, approval, until, revoked, text, body = row
+    detail = _object(text)
+    columns = {"tenant": tenant, "principal": principal, "tool": tool, "approval": approval, "until": _number(until)}
+    given = {one: _number(detail.get(one)) for one in _GIVEN}
+    differing = {one: f"{value} and {given[one]}" for one, value in columns.items() if given[one] != value}
+    if (revoked is None) != (detail.get("revoked_at") is None):
+        differing["revoked"] = "one of them says that it was revoked"
+    givers = [str(one.get("by")) for one in _list(detail.get("givers")) if isinstance(one, dict)]
+    return _grant({**given, **differing}, givers, revoked, _constraint(str(name), body, lock))
+
+
+def _grant(says: dict[str, Any], givers: list[str], revoked: Any, constraint: dict[str, Any] | None) -> Tabled:
+    if constraint is not None and constraint != ERASED:
+        says |= {name: _number(constraint[name]) for name in _BOUNDS if name in constraint}
+        says |= {"where": sorted(constraint["where"])} if isinstance(constraint.get("where"), dict) else {}
+    return Tabled(
+        status="given" if revoked is None else "revoked",
+        voters=tuple(givers),
+        says={one: _number(value) for one, value in says.items()},
+    )
+
+
+def _constraint(name: str, body: Any, lock: Lock) -> dict[str, Any] | None:
+    """What a grant says of arguments; None where it cannot be read here, as without the key of the payloads."""
+    try:
+        found = rows.load(lock.open(f"grant:{name}", body)) if isinstance(body, str) else None
+    except StoreError:
+        return None
+    constraint = found.get("constraint") if isinstance(found, dict) else None
+    return constraint if isinstance(constraint, dict) else None
+
+
+def _object(text: Any) -> dict[str, Any]:
+    try:
+        found = rows.load(text) if isinstance(text, str) else None
+    except StoreError:
+        return {}
+    return dict(found) if isinstance(found, dict) else {}
+
+
+def _number(value: Any) -> Any:
+    """A number as records read back give it, so that the two can be compared."""
+    if value is None or isinstance(value, bool | int | str | list):
+        return value
+    return float(value) if isinstance(value, float | Decimal) else repr(value)
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []
