@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,13 +44,13 @@ class House:
     """A guard whose policy finds the numbers of employees, or does not."""
 
     def __init__(self, folder: Path, url: str) -> None:
-        self.folder, self.count = folder / "policies", 0
+        self.folder, self.count, self.clock = folder / "policies", 0, Clock()
         self.folder.mkdir()
         self._write(POLICY)
         tools = {"pay": self.pay, "spend": self.pay}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PolicyWarning)
-            self.guard = Guard.load(self.folder, tools=tools, store=url, clock=Clock())
+            self.guard = Guard.load(self.folder, tools=tools, store=url, clock=self.clock)
 
     def _write(self, text: str) -> None:
         (self.folder / "tools.yaml").write_text(text, "utf-8")
@@ -77,7 +78,7 @@ class House:
         return question
 
 
-@pytest.fixture(params=["memory", *LASTING])
+@pytest.fixture(params=LASTING)
 def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
     with url_of(request.param, tmp_path) as url:
         made = House(tmp_path, url)
@@ -107,6 +108,40 @@ def test_one_giver_by_two_programs(house: House) -> None:
     for guard in (other, house.guard, other):
         found = guard.grants.give(question, by=CAROL, scope="tool_here")
         assert (found.status(guard.store.now()), guard.grants.stands(found)) == ("proposed", False)
+
+
+def test_a_quota_is_of_the_person(house: House) -> None:
+    """What was drawn under one name counts under the other, in every order, and leaves with its window; nobody else's does."""
+    said = [house.call(KIM, "a", "spend", 60).status]
+    house.finds(numbers=True)
+    said += [house.call(KIM, place, "spend", amount).status for place, amount in (("b", 41), ("b", 30), ("c", 11), ("a", 11))]
+    assert said == ["done", "refused", "done", "refused", "refused"]
+    house.finds(numbers=False)
+    assert [house.call(KIM, "d", "spend", amount).status for amount in (11, 10, 1)] == ["refused", "done", "refused"]
+    assert house.call(STAFF, "e", "spend", 100).status == "done"
+    house.clock.now += 86_401
+    assert [house.call(KIM, place, "spend", 50).status for place in "abc"] == ["done", "done", "refused"]
+
+
+def test_a_quota_says_when_it_fits_again(house: House) -> None:
+    """The time at which a call may fit looks at what leaves under each of the names."""
+    house.call(KIM, "a", "spend", 60)
+    house.clock.now += 3600
+    house.finds(numbers=True)
+    house.call(KIM, "b", "spend", 40)
+    first = house.call(KIM, "b", "spend", 60)
+    house.clock.now += 82_801
+    assert (first.status, house.call(KIM, "b", "spend", 60).status) == ("refused", "done")
+    assert "may fit again from" in json.dumps(first.content)
+
+
+def test_questions_of_a_person_are_counted_together(house: House) -> None:
+    """Not more questions of one person are open than may be, under all of their names together."""
+    for number in range(15):
+        house.call(KIM, f"a{number}", "pay", 1)
+    house.finds(numbers=True)
+    found = [house.call(KIM, f"b{number}", "pay", 1).status for number in range(7)]
+    assert found == ["held"] * 5 + ["refused"] * 2
 
 
 @pytest.mark.parametrize(
