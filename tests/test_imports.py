@@ -66,6 +66,7 @@ HELPERS = (
     "briefing",
     "tags",
     "persons",
+    "budgets_of_people",
     "rights",
     "handles",
     "cutting",
@@ -154,7 +155,7 @@ def _core() -> dict[str, tuple[str, ...]]:
     rules["core.redact"] += ("core.cutting", "core.hiding")
     rules["core.bind"] += ("core.putback",)
     rules["core.ground"] += ("core.sources",)
-    rules["core.limit"] += ("core.sources",)
+    rules["core.limit"] += ("core.sources", "core.budgets_of_people")  # whose a quota is
     return rules
 
 

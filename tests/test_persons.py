@@ -16,8 +16,8 @@ from votes_kit import LASTING
 from wire_helpers import message
 
 from guard import ApprovalError, ConversationError, Guard, GuardError, PolicyWarning, Session, ToolCall
-from guard.core.names import Name, real
-from guard.core.persons import is_reference, known, named
+from guard.core.names import Name, is_reference, real
+from guard.core.persons import known, named
 from guard.core.ports import Redactor
 from guard.runner.erasing import Payloads
 from guard.runner.worker import Worker

@@ -11,7 +11,7 @@ from console_kit import Browser, Console, console
 from stores_kit import records
 
 from guard import Session
-from guard.core.persons import is_reference
+from guard.core.names import is_reference
 
 KIM, LEE, MAX = (f"{name}@example.com" for name in ("kim", "lee", "max"))
 

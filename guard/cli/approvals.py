@@ -19,6 +19,7 @@ from guard.cli.tables import table
 from guard.cli.views import approval_json, approval_lines, told_yes, utc
 from guard.core.grants import Grant
 from guard.core.model import Approval
+from guard.core.names import distinct
 from guard.core.values import JsonObject
 
 EXAMPLES = """examples:
@@ -102,7 +103,7 @@ def list_(arguments: argparse.Namespace) -> int:
 
 def _row(here: Desk, one: Approval) -> tuple[str, ...]:
     you = MAY if here.decides(one) else OWN if one.status == "pending" else ""
-    yes = f"{len({vote.by for vote in one.yes})} of {one.need}"
+    yes = f"{distinct(vote.by for vote in one.yes)} of {one.need}"
     return one.id, one.status, one.tool, one.requester, one.conversation + one.branch, yes, utc(one.ends_at), you
 
 

@@ -29,6 +29,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--person", metavar="VALUE", help="a principal, or a personal value such as an e-mail address, found by its keyed hash"
     )
+    group.add_argument("--reference", metavar="person_…", help="a person, by the reference that stands in the records")
     group.add_argument("--tool", metavar="NAME", help="records about this tool")
     group.add_argument("--reason", metavar="CODE", help="refused or failed for this reason, such as not_grounded")
     group.add_argument("--kind", metavar="KIND", help="call.decided, or approval.* for all that begin so")
@@ -41,7 +42,20 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def given(arguments: argparse.Namespace) -> bool:
     """Whether any filter was written."""
-    names = (*_SAME, "refused", "held", "spoof", "shadow", "approved_by", "actor", "person", "kind", "since", "until")
+    names = (
+        *_SAME,
+        "refused",
+        "held",
+        "spoof",
+        "shadow",
+        "approved_by",
+        "actor",
+        "person",
+        "reference",
+        "kind",
+        "since",
+        "until",
+    )
     return any(getattr(arguments, name) for name in names)
 
 
@@ -51,6 +65,8 @@ def sought(arguments: argparse.Namespace, log: Log) -> Sought:
         raise UsageError("--refused and --held: no decision is both (write one)")
     if arguments.approved_by and arguments.actor:
         raise UsageError("--approved-by and --actor: write one")
+    if arguments.person and arguments.reference:
+        raise UsageError("--person and --reference: write one")
     _check(arguments, log)
     same = {name: getattr(arguments, name) for name in _SAME if name not in ("conversation", "principal")}
     tenant, person = arguments.tenant, arguments.person
@@ -64,7 +80,7 @@ def sought(arguments: argparse.Namespace, log: Log) -> Sought:
         conversation=persons.conversation(log, arguments.conversation),
         principal=persons.names(log, arguments.principal, tenant),
         actor=persons.names(log, arguments.approved_by or arguments.actor, tenant, "actor"),
-        person=persons.names(log, person, tenant),
+        person=arguments.reference or persons.names(log, person, tenant),
         tags=persons.tags(person, log.secret, _tenants(arguments, log)) if person else (),
         spoof=arguments.spoof,
         shadow=arguments.shadow,

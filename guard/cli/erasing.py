@@ -7,10 +7,12 @@ import re
 import sys
 from collections.abc import Sequence
 
+from guard.cli.foretelling import Wanted, foretell
 from guard.cli.keys import keys_of
 from guard.cli.places import DEFAULT_STORE, UsageError, existing_store, system_user
 from guard.cli.show import json_text, spell
 from guard.core.erasing import Erased
+from guard.core.names import is_reference
 from guard.core.ports import Store
 from guard.core.redactor import under
 from guard.core.values import JsonObject
@@ -23,8 +25,10 @@ ERASE = """examples:
   guard audit erase --conversation ticket-4711 --reason "request of 3 May"     everything that was said, sent and returned in it
   guard audit erase --call ticket-4711:3:0 --reason "wrong record"             one call: conversation, turn, position
   guard audit erase --person kim@example.com --reason "request of 3 May"       every conversation of this person, every call that names them
+  guard audit erase --reference person_… --reason "request of 3 May"           every conversation of whoever has this reference in the records
+  guard audit erase --person kim@example.com --reason "request" --dry-run      say what would go, and whose it is, and erase nothing
 
-What goes is the raw values, and what a standing grant holds of the call that it came from: the grant ends by that. The records stay as they are, more say
+What would go, and whose it is, is said before it goes. --person is who somebody was signed in as: a text like person_… there means whoever is called so, never the person whose reference it is. What goes is the raw values, and what a standing grant holds of the call that it came from: the grant ends by that. The records stay as they are, more say
 what was erased, and the chain holds. A call that is held, under way or unknown is left and named (exit code 1): settle it first. Nobody can bring back what was erased; a copy of the store made before still has it."""
 SWEEP = """examples:
   guard audit sweep                 what ended more than 30 days ago
@@ -42,9 +46,13 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     what.add_argument(
         "--person", metavar="WHO", default=None, help="as signed in, or an address, number or name in arguments and results"
     )
+    what.add_argument(
+        "--reference", metavar="person_…", default=None, help="a person, by the reference that stands in the records"
+    )
     parser.add_argument("--tenant", help="only of this tenant; needed where several have a conversation of this name")
     parser.add_argument("--reason", metavar="TEXT", required=True, help="kept with the record")
     parser.add_argument("--yes", action="store_true", help="do not ask at the terminal")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be erased, and whose it is; erase nothing")
     parser.set_defaults(run=erase)
     parser = _verb(verbs, "sweep", "erase the raw values of calls that ended long ago", SWEEP)
     parser.add_argument("--keep", type=_seconds, default=KEEP, metavar="TIME", help="default: 30d")
@@ -83,15 +91,16 @@ def erase(arguments: argparse.Namespace) -> int:
     """Exit code 1 where something is left, or the answer is no."""
     if not arguments.reason.strip():
         raise UsageError("--reason: say why")
-    if not arguments.yes and not _confirmed():
-        print("guard: nothing was erased (confirm with --yes)", file=sys.stderr)
-        return 1
     with existing_store(arguments.store, keys_of(arguments)) as store:
         payloads = _payloads(store)
-        found = [
-            payloads.erase(home, who=system_user(), reason=arguments.reason, calls=calls)
-            for home, calls in _wanted(store, payloads, arguments)
-        ]
+        wanted = _wanted(store, payloads, arguments)
+        foretell(payloads, wanted, as_json=arguments.json and arguments.dry_run)
+        if arguments.dry_run:
+            return 0
+        if not arguments.yes and not _confirmed():
+            print("guard: nothing was erased (confirm with --yes)", file=sys.stderr)
+            return 1
+        found = [payloads.erase(home, who=system_user(), reason=arguments.reason, calls=calls) for home, calls in wanted]
     return _told(found, as_json=arguments.json)
 
 
@@ -99,12 +108,12 @@ def _payloads(store: Store) -> Payloads:
     return Payloads(store, under(REDACTOR, store.secret))
 
 
-Wanted = tuple[tuple[str, str], frozenset[tuple[int, int]] | None]
-
-
 def _wanted(store: Store, payloads: Payloads, arguments: argparse.Namespace) -> list[Wanted]:
     """Conversations, each with the calls of it, or None for all of it. Raises UsageError where there is nothing of the kind."""
-    if arguments.person is not None:
+    found: list[Wanted]
+    if arguments.reference is not None:
+        found = [(home, None) for home in payloads.under(_reference(arguments.reference), arguments.tenant)]
+    elif arguments.person is not None:
         found = _of_person(payloads, arguments)
     elif arguments.call is not None:
         match = _CALL.fullmatch(arguments.call)
@@ -116,6 +125,12 @@ def _wanted(store: Store, payloads: Payloads, arguments: argparse.Namespace) -> 
     else:
         found = [(_home(store, arguments.conversation, arguments.tenant), None)]
     return found
+
+
+def _reference(text: str) -> str:
+    if not is_reference(text):
+        raise UsageError(f"--reference {spell(text)}: write one as records show it, person_ and 40 letters (a name: --person)")
+    return text
 
 
 def _of_person(payloads: Payloads, arguments: argparse.Namespace) -> list[Wanted]:

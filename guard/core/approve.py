@@ -16,6 +16,7 @@ from guard.core.granting import Standing
 from guard.core.grants import ZERO, Giver, Grant, fits, offered, reaches, room, rule_mark
 from guard.core.grants import drawn as amount_of
 from guard.core.model import Allow, Approval, AuthorizedCall, CallKey, ConversationRef, Hold, Refusal, ValidCall
+from guard.core.names import alike, distinct
 from guard.core.paths import Path
 from guard.core.pointers import pointer, spots, within
 from guard.core.presented import mask
@@ -188,9 +189,9 @@ def _suffices(approval: Approval, rule: ApprovalRule, rights: Rights) -> bool:
     meant = (approval.revision, approval.fingerprint)
     yes = [vote for vote in approval.yes if (vote.revision, vote.fingerprint) == meant]
     if not rule.self_:
-        yes = [vote for vote in yes if vote.by != approval.requester]
-    still = {vote.by for vote in yes if rights.still(approval, vote, roles if rule.by else None)}
-    return len(still) >= max(approval.need, rule.need)
+        yes = [vote for vote in yes if not alike(vote.by, approval.requester)]
+    still = distinct(vote.by for vote in yes if rights.still(approval, vote, roles if rule.by else None))
+    return still >= max(approval.need, rule.need)
 
 
 @dataclass(slots=True)
@@ -236,8 +237,7 @@ def stands(grant: Grant, rule: ApprovalRule, rights: Rights) -> bool:
     """Whether today's policy would let this rule offer the grant, given by enough people who may still approve."""
     if not offered(grant, rule):
         return False
-    still = {giver.by for giver in grant.givers if may_give(grant, giver, rule, rights)}
-    return len(still) >= rule.need
+    return distinct(giver.by for giver in grant.givers if may_give(grant, giver, rule, rights)) >= rule.need
 
 
 def may_give(grant: Grant, giver: Giver, rule: ApprovalRule, rights: Rights) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from guard.core.approval import Approval, Assurance, Via
 from guard.core.commitments import mark
 from guard.core.model import Session
+from guard.core.names import distinct
 from guard.core.ports import Event, Redactor
 from guard.core.values import JsonObject
 
@@ -41,7 +42,7 @@ def record(
 def counted(after: Approval, decision: str) -> tuple[str, JsonObject]:
     """Which record a vote that counts is, and what it says of the approval behind it."""
     kind = "approval.vote" if after.status == "pending" else "approval.resolved"
-    yes = len({vote.by for vote in after.yes})
+    yes = distinct(vote.by for vote in after.yes)
     state: JsonObject = {"status": after.status, "decision": decision, "need": after.need, "have": yes}
     if after.use_by is not None:
         state["use_by"] = after.use_by

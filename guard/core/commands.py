@@ -151,7 +151,8 @@ class Charge:
 
     With a `window` (seconds) only those draws count that were made or whose call ended within it, and those of calls that are held, under
     way or unknown. A `shadow` draws on a budget of its own and never refuses. `own`: nobody else draws on the budget, so that it may be
-    told when it will fit again; `again` is that time, in the answer of a store that knows it. `rule` is what the record says.
+    told when it will fit again; `again` is that time, in the answer of a store that knows it. `rule` is what the record says. What lies
+    in the scopes `also`, which are the same person's under other names, counts too.
     """
 
     scope: str
@@ -163,6 +164,7 @@ class Charge:
     own: bool = False
     rule: str = ""
     again: float | None = None
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +252,8 @@ class AskApproval(Command[Approval | None]):
 
     Where it is not to be opened yet (`opens`), the proposal itself is the answer, and a `Record` opens it together with the decision.
     None, and nothing is opened, where so many questions (`most`) of this person wait for a decision in this tenant already. With the proposal
-    the question `instead` ends, which the same call waited for when it was another one (its tool or its session has changed since).
+    the question `instead` ends, which the same call waited for when it was another one (its tool or its session has changed since). `also`
+    are the other names of the person.
     """
 
     proposal: Approval
@@ -259,6 +262,7 @@ class AskApproval(Command[Approval | None]):
     most: int | None = None
     opens: bool = True
     instead: str = ""
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -137,7 +137,8 @@ class Grant:
         """How it stands, whatever today's policy says of it."""
         if self.revoked_at is not None:
             return "revoked"
-        if len({giver.by for giver in self.givers}) < self.need:
+        people = len(self.givers) if self.need == 1 else names.distinct(giver.by for giver in self.givers)
+        if people < self.need:
             return "proposed"
         if now < self.at - SLACK or (self.until is not None and now >= self.until):
             return "expired"

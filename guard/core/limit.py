@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from types import MappingProxyType
 
+from guard.core.budgets_of_people import person_scope
 from guard.core.model import AuthorizedCall, CallKey, Refusal, Usage, ValidCall
 from guard.core.paths import Path
 from guard.core.ports import Charge, Ledger, Opened
@@ -191,7 +192,7 @@ def _scope(of: str, key: CallKey) -> str:
     ref = key.ref
     if of == "conversation":
         return f"conversation of {_where(key)}"
-    return f"tenant of {canonical(ref.tenant)}" if of == "tenant" else f"person of {canonical([ref.tenant, ref.principal])}"
+    return f"tenant of {canonical(ref.tenant)}" if of == "tenant" else person_scope(ref.tenant, ref.principal)
 
 
 def _amount(argument: Path, valid: ValidCall, name: str) -> Decimal | Refusal:

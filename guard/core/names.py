@@ -6,9 +6,12 @@ gets it. What is kept holds the reference alone, the payloads excepted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Self
+
+_REFERENCE = re.compile(r"person_[a-p]{40}")
 
 
 class Name(str):
@@ -31,6 +34,35 @@ class Name(str):
 def real(name: str) -> str:
     """The real name behind a reference that knows it; else the name as it stands."""
     return (name.real or str(name)) if isinstance(name, Name) else name
+
+
+def is_reference(name: str) -> bool:
+    """Whether a name has the form of a reference to a person."""
+    return _REFERENCE.fullmatch(name) is not None
+
+
+def alike(one: str | None, other: str | None) -> bool:
+    """Whether two names stand for one person: equal, or a reference beside the name that it stands for. Detectors change, so that both may be kept."""
+    if one is None or other is None:
+        return one is other
+    return str(one) == str(other) or not _marks(one).isdisjoint(_marks(other))
+
+
+def distinct(names: Iterable[str]) -> int:
+    """How many people these are, each counted once under all of their names."""
+    groups: list[frozenset[tuple[str, str]]] = []
+    for name in names:
+        marks = _marks(name)
+        near = [group for group in groups if not group.isdisjoint(marks)]
+        groups = [marks.union(*near), *(group for group in groups if group not in near)]
+    return len(groups)
+
+
+def _marks(name: str) -> frozenset[tuple[str, str]]:
+    """What a name is, and whom it means. A bare reference means nobody who is called like it."""
+    kept, means = str(name), real(name)
+    unknown = means == kept and is_reference(kept)
+    return frozenset({("kept", kept)} if unknown else {("kept", kept), ("means", means)})
 
 
 def pairs(names: Iterable[str | None]) -> dict[str, str]:

@@ -7,18 +7,16 @@ given the real name. Comes after the model and `tags`; used by rights and the ru
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
 from guard.core.model import Session
-from guard.core.names import Name, real
+from guard.core.names import Name, is_reference, real
 from guard.core.ports import Redactor
 from guard.core.values import keyed
 
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
-_REFERENCE = re.compile(r"person_[a-p]{40}")
 NUL = "\0"
 _LONGEST = 10_000  # characters of a name that the detectors look at; a longer one is never kept as it is
 
@@ -31,11 +29,6 @@ def reference(key: bytes, principal: str) -> str:
 def letters(digest: str) -> str:
     """A digest in letters."""
     return digest[:40].translate(_LETTERS)
-
-
-def is_reference(name: str) -> bool:
-    """Whether a name has the form of a reference."""
-    return _REFERENCE.fullmatch(name) is not None
 
 
 def kept_as(secret: bytes, kind: str, text: str) -> str:

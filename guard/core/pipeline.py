@@ -22,6 +22,7 @@ from guard.core.approve import approve, proposal
 from guard.core.authorize import authorize, lookups
 from guard.core.bind import bind
 from guard.core.board import Board, Waits
+from guard.core.budgets_of_people import others
 from guard.core.concluding import conclude
 from guard.core.context import Context, Item, salt_of
 from guard.core.edited import edited
@@ -224,6 +225,7 @@ def _approve(board: Board) -> p.Flow[None]:
             most=context.policy.ceilings.open_approvals,
             opens=lost,
             instead=board.waited(index, question.fingerprint),
+            also=others(context.redactor, context.session, key.ref),
         )
         found = asked.get(question.fingerprint) or (yield from p.ask(ask))
         if found is not None and found.status == "pending" and not lost and grants.answer(board, index, call, found):

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from guard.core import ports as p
 from guard.core.board import Board
+from guard.core.budgets_of_people import shared
 from guard.core.limit import Drawn, charges, exceeded, exhausted
 from guard.core.model import AuthorizedCall, CallKey, Refusal
 from guard.core.reasons import Reason
@@ -57,6 +58,11 @@ def _exhausted(board: Board) -> None:
 def _charged(board: Board, index: int, call: AuthorizedCall, ledgers: dict[int, p.Ledger]) -> Drawn | Refusal:
     item = board.items[index]
     try:
-        return charges(call, board.context.policy.limits, item.key, board.run(index), ledgers[item.since])
+        found = charges(call, board.context.policy.limits, item.key, board.run(index), ledgers[item.since])
+        if isinstance(found, Refusal) or not found.charges:
+            return found
+        return Drawn(
+            charges=shared(found.charges, board.context.redactor, board.context.session, item.key.ref), shadowed=found.shadowed
+        )
     except Exception as error:  # noqa: BLE001 - default deny, as in every room
         return Refusal(reason=Reason.LIMIT_UNKNOWN, note=type(error).__name__)

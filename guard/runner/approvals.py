@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 from guard.core import audit_votes
 from guard.core.approval import Approval, Assurance, Ballot, Seen, Via
 from guard.core.model import Outcome, Session
+from guard.core.names import distinct
 from guard.core.persons import called
 from guard.core.ports import Event
 from guard.core.presented import document, masked, presented
@@ -78,14 +79,14 @@ class Approvals:
         if not entitled and not concerns(approval, viewer) and not wrote(approval, viewer):
             _not_found(approval.id)
         previous = self._before(approval)
-        counted = {vote.by for vote in approval.yes if self._rights.still(approval, vote)}
+        counted = distinct(vote.by for vote in approval.yes if self._rights.still(approval, vote))
         return View(
             approval=masked(approval),
             previous=None if previous is None else masked(previous),
             document=document(approval, previous),
             presented=presented(approval, previous),
             entitled=entitled,
-            needs=max(0, approval.need - len(counted)) if approval.status == "pending" else 0,
+            needs=max(0, approval.need - counted) if approval.status == "pending" else 0,
             ran=None if approval.status == "pending" else became(approval, self._guard.store.call(editing.key_of(approval))),
         )
 
@@ -261,7 +262,7 @@ class Approvals:
             return audit_votes.record(f"approval.{status}", after, by, hides, state, assurance=assurance, via=via)
 
         return self._guard.store.end(
-            approval.id, status="revoked" if status == "revoked" else "cancelled", by=by.who, event=ended
+            approval.id, status="revoked" if status == "revoked" else "cancelled", by=called(by, approval.people), event=ended
         )
 
 

@@ -268,7 +268,7 @@ class Chat:
         """One call without a wire; `words` is what the model wrote beside it, `ahead` remembers the turn before it."""
         if not isinstance(words, str):
             raise GuardError("words is the text that the model wrote beside the call")
-        key = (yield from kept_key(key, self.ref, self.guard.redactor)) if key else ""
+        key = (yield from kept_key(key, self.ref, self.guard.redactor, self.guard.store)) if key else ""
         opening = p.OpenTurn(ref=self.ref, digest=digest_of((call,)), calls=(call,), usage=FREE, key=key)
         context: Context | None = None
         try:

@@ -18,6 +18,7 @@ from typing import Any, cast
 from guard.core import erasing
 from guard.core.answer import erased as erased_row
 from guard.core.erasing import Erase, Erased, Erasing
+from guard.core.names import is_reference
 from guard.core.persons import kept_as, opaque, reference
 from guard.core.ports import Redactor, Sought, Store
 from guard.core.tags import tag, tenant_key
@@ -75,11 +76,24 @@ class Payloads:
         return self._erase(home, calls, (-inf if calls is not None else inf, inf), actor, self._redactor.detect(None, reason)[0])
 
     def of(self, person: str, tenant: str | None = None) -> tuple[tuple[str, str], ...]:
-        """The conversations in which this person was signed in."""
+        """The conversations in which this person was signed in. A text like a reference is the name of whoever is called so, and nobody else's."""
         tenants = (tenant,) if tenant else [str(name) for (name,), _ in self._records.tally(Sought(), ("tenant",)) if name]
-        names = (person, *(reference(tenant_key(self._records.secret, one), person) for one in tenants))
+        names = () if is_reference(person) else (person,)
+        names = (*names, *(reference(tenant_key(self._records.secret, one), person) for one in tenants))
+        return self._under(names, tenant)
+
+    def under(self, reference: str, tenant: str | None = None) -> tuple[tuple[str, str], ...]:
+        """The conversations of the person for whom this reference stands in the records."""
+        return self._under((reference,), tenant)
+
+    def _under(self, names: Collection[str], tenant: str | None) -> tuple[tuple[str, str], ...]:
         found = dict.fromkeys(home for name in names for home in self._store.homes(name, None))
         return tuple(home for home in found if tenant in (None, home[0]))
+
+    def whose(self, home: tuple[str, str]) -> tuple[str, ...]:
+        """The names under which the records of a conversation stand for its person: none where there is no record of it."""
+        sought = Sought(tenant=home[0], conversation=home[1])
+        return tuple(str(name) for (name,), _ in self._records.tally(sought, ("principal",)) if name)
 
     def naming(self, person: str, tenant: str | None = None) -> dict[tuple[str, str], frozenset[tuple[int, int]]]:
         """The calls whose records hold a tag of this value, by conversation: an address, a number, a name in arguments or results."""

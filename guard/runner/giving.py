@@ -15,6 +15,7 @@ from guard.core.approve import may_give
 from guard.core.grant_words import promised
 from guard.core.grants import Giver, Grant, constrained, offered
 from guard.core.model import Approval
+from guard.core.names import alike
 from guard.core.offers import Offer, Scope
 from guard.core.paths import Path
 from guard.core.pointers import pointer, within
@@ -111,7 +112,7 @@ class Drafting:
 
     def _open(self, known: Grant) -> Grant:
         """A grant that others proposed, to be given by this person too; one that stands or is over is given by nobody."""
-        mine = any(one.by == self.giver.by for one in known.givers)
+        mine = any(alike(one.by, self.giver.by) for one in known.givers)
         status = known.status(self.guard.store.now())
         if status != "proposed" and not mine:
             raise ApprovalError("already_given", f"a grant of this scope was given from this approval by {known.by}")

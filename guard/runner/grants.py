@@ -180,7 +180,7 @@ class Grants:
             _not_found(grant.id)
         by = self._guard.known(by)
         event = partial(grant_records.revoked, by=by, redactor=self._guard.redactor)
-        return self._guard.store.revoke_grant(grant.id, by=by.who, reason=reason, event=event)
+        return self._guard.store.revoke_grant(grant.id, by=called(by, grant.people), reason=reason, event=event)
 
     def concerns(self, grant: Grant, person: Session) -> bool:
         """Whether this person may see it and take it back."""
@@ -217,7 +217,8 @@ class Grants:
         return tool.name in self._guard.hands.tools and tool.definition != definition
 
     def _giver(self, by: Session, approval: Approval, assurance: Assurance) -> Giver:
-        name = called(self._guard.known(by), approval.people)
+        given = self._guard.store.grants(tenant=approval.tenant, principal=None, approval=approval.id)
+        name = called(self._guard.known(by), (*approval.people, *(name for one in given for name in one.people)))
         return Giver(by=name, roles=tuple(sorted(by.roles)), at=self._guard.store.now(), assurance=assurance)
 
     def _drafting(self, approval: Approval, by: Session, assurance: Assurance) -> Drafting:

@@ -30,6 +30,8 @@ def ref_of(guard: GuardBase, session: Session, conversation: str) -> Conversatio
         raise GuardError("open a conversation with a Session: Session(principal=…, roles=(…,))")
     if not isinstance(conversation, str) or not conversation:
         raise GuardError("a conversation is named by a text that is not empty")
+    for what, text in (("principal", session.principal), ("tenant", session.tenant), ("name of the conversation", conversation)):
+        keepable(what, text, guard.store)
     _check(guard.redactor, session.tenant)
     found = names(guard.redactor, session.tenant, session.principal)
     name = opaque(guard.redactor, "conversation", conversation)
@@ -46,6 +48,21 @@ def ref_of(guard: GuardBase, session: Session, conversation: str) -> Conversatio
             guard.places.clear()
         guard.places[place] = made
     return guard.places[place]
+
+
+def keepable(what: str, text: str, store: Store) -> None:
+    """Raise GuardError for a name of the host's that this store cannot keep, and so no call under it could ever be on record."""
+    try:
+        if not text.isascii():
+            text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise GuardError(
+            f"the {what} has half a character (a lone surrogate) at position {error.start}: no record can hold it; decode it to whole characters"
+        ) from None
+    if "\0" in text and getattr(store, "nul", True) is False:
+        raise GuardError(
+            f"the {what} has a NUL character at position {text.index(chr(0))}: a PostgreSQL store holds none; use a name without it"
+        )
 
 
 def opened(guard: GuardBase, session: Session, conversation: str) -> ConversationRef:
@@ -107,8 +124,9 @@ def _check(redactor: Redactor, tenant: str) -> None:
         )
 
 
-def kept_key(key: str, ref: ConversationRef, redactor: Redactor) -> Flow[str]:
-    """A host's own key for a call as it is kept: as it stands where an older program wrote it so."""
+def kept_key(key: str, ref: ConversationRef, redactor: Redactor, store: Store) -> Flow[str]:
+    """A host's own key for a call as it is kept: as it stands where an older program wrote it so. Raises GuardError for what cannot be kept."""
+    keepable("key", key, store)
     made = opaque(redactor, "key", key)
     if made == key:
         return key

@@ -111,7 +111,7 @@ def ask(tables: Tables, command: AskApproval) -> Approval | None:
     for asked in known:
         look(tables, asked)
     if answer is None:
-        if command.most is not None and _waiting(tables, proposal) >= command.most:
+        if command.most is not None and _waiting(tables, command) >= command.most:
             return None
         tables.append(command.event() if callable(command.event) else command.event)
         old = _superseded(tables, command.instead, proposal) if command.instead else None
@@ -134,12 +134,15 @@ def _superseded(tables: Tables, name: str, by: Approval) -> Approval | None:
     return old
 
 
-def _waiting(tables: Tables, proposal: Approval) -> int:
+def _waiting(tables: Tables, command: AskApproval) -> int:
     """How many questions of this person are open. Whoever asks for the same person at the same time waits for this transaction."""
-    one = Charge(scope=f"questions of {canonical([proposal.tenant, proposal.requester])}", name="open", amount=ZERO, limit=ZERO)
-    tables.expect({tables.budget(one)})
-    tables.meter(tables.budget(one))
-    return tables.waiting(proposal.tenant, proposal.requester)
+    tenant, names = command.proposal.tenant, (command.proposal.requester, *command.also)
+    scopes = [f"questions of {canonical([tenant, name])}" for name in names]
+    locks = [tables.budget(Charge(scope=scope, name="open", amount=ZERO, limit=ZERO)) for scope in scopes]
+    tables.expect(locks)
+    for lock in locks:
+        tables.meter(lock)
+    return sum(tables.waiting(tenant, name) for name in names)
 
 
 def answered(tables: Tables, command: AskApproval) -> Approval | None:

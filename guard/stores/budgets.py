@@ -13,19 +13,20 @@ from guard.core.ports import Charge, Shadowed, TakeQuota
 from guard.core.replacing import replace
 from guard.stores.owners import owned, visible
 from guard.stores.spans import fits_again, tidy
-from guard.stores.tables import EXACT, Budget, Home, Place, Tables
+from guard.stores.tables import EXACT, ZERO, Budget, Home, Place, Tables
 
 
 class _Plan:
     """What a command would draw, before anything is written."""
 
-    __slots__ = ("charges", "tables", "times", "totals")
+    __slots__ = ("beside", "charges", "tables", "times", "totals")
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
         self.totals: dict[Budget, Decimal] = {}
         self.times: dict[Budget, float] = {}  # of budgets over a window: the time that counts for them
         self.charges: dict[tuple[Home, Place], list[Charge]] = {}
+        self.beside: dict[Budget, Decimal] = {}  # what lies under other names of a person, who draws under one of them at a time
 
     def missing(self, home: Home, place: Place, charges: tuple[Charge, ...]) -> tuple[bool, tuple[Charge, ...]]:
         """Whether the call holds nothing yet, and what it has yet to draw."""
@@ -54,18 +55,40 @@ class _Plan:
             budget = self.tables.budget(charge)
             before = changed.get(budget, self.totals.get(budget))
             found = self.tables.meter(budget)[0] if before is None else before
-            total = _fits(found, charge)
+            others = _others(self.tables, charge) if charge.also else ()
+            total = _fits(found, self._beside(others, charge), charge)
             if total is not None:
                 changed[budget] = total
                 drawn.append(charge)
             elif charge.shadow:
                 over.append(charge)
             else:
-                return replace(charge, again=fits_again(self.tables, budget, charge, found)) if charge.own else charge
+                return self._refused(charge, (budget, *others), found)
         self.totals.update(changed)
         if drawn:
             self.charges.setdefault((home, place), []).extend(drawn)
         return Shadowed(tuple(over)) if over else None
+
+    def _beside(self, others: Sequence[Budget], charge: Charge) -> Decimal:
+        """What counts besides the budget itself."""
+        found = ZERO
+        for budget in others:
+            if budget not in self.beside:
+                drawn = self.tables.meter(budget)[0]
+                if drawn and charge.window is not None:
+                    tidy(self.tables, budget, charge.window)
+                    drawn = self.tables.meter(budget)[0]
+                self.beside[budget] = drawn
+            found = EXACT.add(found, self.beside[budget])
+        return found
+
+    def _refused(self, charge: Charge, budgets: Sequence[Budget], found: Decimal) -> Charge:
+        """A charge that is too much, with the time at which it fits again where nobody else draws on these budgets."""
+        if not charge.own:
+            return charge
+        return replace(
+            charge, again=fits_again(self.tables, budgets, charge, EXACT.add(found, self._beside(budgets[1:], charge)))
+        )
 
     def write(self) -> None:
         if self.charges:
@@ -77,11 +100,16 @@ class _Plan:
                 self.tables.hold(home, place, times)
 
 
-def _fits(total: Decimal, charge: Charge) -> Decimal | None:
+def _others(tables: Tables, charge: Charge) -> tuple[Budget, ...]:
+    """The same budget under the other names of a person."""
+    return tuple(tables.budget(replace(charge, scope=scope)) for scope in charge.also)
+
+
+def _fits(total: Decimal, beside: Decimal, charge: Charge) -> Decimal | None:
     """The new total, or None when the charge does not fit."""
     try:
         new = EXACT.add(total, charge.amount)
-        return new if total <= new <= charge.limit else None
+        return new if total <= new <= charge.limit and (not beside or EXACT.add(new, beside) <= charge.limit) else None
     except ArithmeticError:
         return None
 
@@ -89,7 +117,8 @@ def _fits(total: Decimal, charge: Charge) -> Decimal | None:
 def take(tables: Tables, command: TakeQuota) -> tuple[Charge | Shadowed | None, ...]:
     """Reserve call by call, in order. See TakeQuota."""
     owned(tables, [key.ref for key, _ in command.calls])
-    tables.expect({tables.budget(charge) for _, charges in command.calls for charge in charges})
+    every = [charge for _, charges in command.calls for charge in charges]
+    tables.expect({budget for charge in every for budget in (tables.budget(charge), *_others(tables, charge))})
     plan = _Plan(tables)
     answers: list[Charge | Shadowed | None] = []
     fresh: list[bool] = []

@@ -14,6 +14,7 @@ from decimal import Decimal
 from guard.core.granting import Asking, FindGrants, Standing, UseGrant
 from guard.core.grants import Grant, Use, covers, drawn, fits, reaches, room
 from guard.core.model import Approval, ConversationRef
+from guard.core.names import alike
 from guard.core.ports import CallRow, Charge, Conflict, Event
 from guard.core.replacing import replace
 from guard.core.values import JsonObject
@@ -198,7 +199,7 @@ def give(tables: Tables, grant: Grant, event: Callable[[Grant], Event]) -> Grant
     if known is not None and known.revoked_at is not None:
         return ApprovalError("already_given", f"the grant was revoked by {known.revoked_by} at {time_text(known.revoked_at)}")
     if known is not None and known.terms == replace(grant, at=known.at, salt=known.salt).terms:
-        if any(one.by == giver.by for one in known.givers):
+        if any(alike(one.by, giver.by) for one in known.givers):
             return counted(tables, known)
         if len(known.givers) < known.need:
             return _kept(tables, replace(known, givers=(*known.givers, giver)), event)
@@ -210,7 +211,7 @@ def give(tables: Tables, grant: Grant, event: Callable[[Grant], Event]) -> Grant
 
 
 def _voted(approval: Approval, person: str) -> bool:
-    return approval.status == "pending" and any(vote.by == person for vote in approval.yes)
+    return approval.status == "pending" and any(alike(vote.by, person) for vote in approval.yes)
 
 
 def _kept(tables: Tables, grant: Grant, event: Callable[[Grant], Event]) -> Grant:

@@ -18,12 +18,13 @@ from guard.stores.tables import Tables
 class LogStore:
     """The `Log` port over any `Backend`."""
 
-    __slots__ = ("_announced", "_tables", "chains")
+    __slots__ = ("_announced", "_tables", "chains", "nul")
 
     def __init__(self, tables: Backend, chains: int) -> None:
         self._announced = Announcing(tables)
         self._tables = cast(Backend, self._announced)  # it has whatever the backend has
         self.chains = chains
+        self.nul: bool = getattr(tables, "nul", True)  # whether a text may hold one
 
     def announce(self, events: Sequence[Event]) -> None:
         """Have these written with whatever is written next, at the latest when the store is closed."""

@@ -36,6 +36,7 @@ class PostgresBackend:
     """The tables in one database. `clock` is for tests; without one, time is the server's."""
 
     blocking = True
+    nul = False  # no text may hold one
     older = False  # found out when it connects: then nothing can be asked at all
 
     def __init__(self, url: str, *, clock: Callable[[], float] | None, limits: Limits, keys: Keyring | None = None) -> None:

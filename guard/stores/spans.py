@@ -7,6 +7,7 @@ stands still, and nothing leaves. Shared by every store; may only ask the tables
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from guard.core.ports import Charge
@@ -50,11 +51,12 @@ def _until(span: Span, window: float, clock: float, now: float) -> float:
     return max(span.at, span.ended or span.at) + window
 
 
-def fits_again(tables: Tables, budget: Budget, charge: Charge, total: Decimal) -> float | None:
+def fits_again(tables: Tables, budgets: Sequence[Budget], charge: Charge, total: Decimal) -> float | None:
     """When a charge that is too much now would fit, if nothing else were drawn; None where that cannot be told."""
     left = total
     try:
-        for amount, due in tables.leaving(budget, _MOST):
+        found = [one for budget in budgets for one in tables.leaving(budget, _MOST)]
+        for amount, due in sorted(found, key=lambda one: one[1]):
             left = EXACT.subtract(left, amount)
             if EXACT.add(left, charge.amount) <= charge.limit:
                 return due

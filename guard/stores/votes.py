@@ -12,6 +12,7 @@ from typing import Literal, cast
 
 from guard.core.approval import BALLOT, Approval, Ballot, Ending, Vote
 from guard.core.commands import Told
+from guard.core.names import alike, distinct
 from guard.core.ports import CallRow, Charge, Event, TakeQuota
 from guard.core.replacing import replace
 from guard.errors import ApprovalError, StoreError
@@ -62,7 +63,7 @@ def _why_not(approval: Approval, given: Given) -> ApprovalError | None:
         return stale(approval)
     if approval.status != "pending":
         return too_late(approval)
-    if any(one.by == given.by and given.ballot.counts(approval, one) for one in approval.votes):
+    if any(alike(one.by, given.by) and given.ballot.counts(approval, one) for one in approval.votes):
         return ApprovalError("voted", f"{given.by} has voted about this approval already")
     return None
 
@@ -73,8 +74,8 @@ def _count(tables: Tables, asked: Asked, given: Given) -> Approval:
     one = _vote(asked.approval, given, tables.now)
     voted = replace(asked.approval, votes=(*asked.approval.votes, one))
     counts = given.ballot.counts
-    yes = {earlier.by for earlier in voted.yes if earlier is one or counts(voted, earlier)}
-    decided = voted if given.status == "approved" and len(yes) < voted.need else _decided(voted, given, tables.now)
+    yes = distinct(earlier.by for earlier in voted.yes if earlier is one or counts(voted, earlier))
+    decided = voted if given.status == "approved" and yes < voted.need else _decided(voted, given, tables.now)
     tables.append(given.event(decided) if callable(given.event) else given.event)
     run = asked.decided_run if decided is voted else tables.talk(home).run
     tables.close_asked(replace(asked, approval=decided, decided_run=run))

@@ -54,7 +54,7 @@ class Viewings:
     def _written(self, view: View, person: Person) -> bool:
         """Whether it is on record already: found by the approval's index."""
         approval, who = view.approval, person.session
-        sought = Sought(tenant=approval.tenant, approval=approval.id, kinds=(KIND,), actor=who.who, limit=1)
+        sought = Sought(tenant=approval.tenant, approval=approval.id, kinds=(KIND,), actor=who.names or who.who, limit=1)
         return bool(self._store.search(sought))
 
     def _event(self, view: View, person: Person) -> Event:

@@ -1,0 +1,40 @@
+"""Foretelling: what `guard audit erase` would take, and whose it is, said before anything goes. Used by `erasing`; only reads."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from guard.cli.show import json_text, spell
+from guard.core.values import Json
+from guard.runner.erasing import Payloads
+
+Wanted = tuple[tuple[str, str], frozenset[tuple[int, int]] | None]
+"""A conversation, and the calls of it that are meant: None for all of it."""
+_SHOWN = 20
+
+
+def foretell(payloads: Payloads, wanted: Sequence[Wanted], *, as_json: bool = False) -> None:
+    """Say it: in lines on standard error, or as JSON on standard output."""
+    if as_json:
+        print(json_text({"would_erase": [_plain(payloads, one) for one in wanted]}))
+        return
+    lines = [_line(payloads, one) for one in wanted[:_SHOWN]] or ["nothing"]
+    if len(wanted) > _SHOWN:
+        lines.append(f"and {len(wanted) - _SHOWN} more conversations (all of them: --dry-run --json)")
+    for line in lines:
+        print(f"guard: to be erased: {line}", file=sys.stderr)
+
+
+def _line(payloads: Payloads, one: Wanted) -> str:
+    home, calls = one
+    what = "everything" if calls is None else f"{len(calls)} call{'s' * (len(calls) != 1)}"
+    people = " and ".join(map(spell, payloads.whose(home))) or "somebody whom no record names"
+    return f"{what} of {spell(home[1])}, a conversation of {people} (tenant {spell(home[0])})"
+
+
+def _plain(payloads: Payloads, one: Wanted) -> dict[str, Json]:
+    home, calls = one
+    whose: list[Json] = [*payloads.whose(home)]
+    places: Json = None if calls is None else [list(place) for place in sorted(calls)]
+    return {"tenant": home[0], "conversation": home[1], "principals": whose, "calls": places}
