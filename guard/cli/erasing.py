@@ -13,6 +13,7 @@ from guard.cli.keys import keys_of
 from guard.cli.places import DEFAULT_STORE, UsageError, existing_store, system_user
 from guard.cli.show import json_text, spell
 from guard.core.erasing import Erased
+from guard.core.model import ConversationRef
 from guard.core.ports import Store
 from guard.core.values import JsonObject, keyed
 from guard.redactors import REDACTOR
@@ -26,7 +27,7 @@ ERASE = """examples:
   guard audit erase --person kim@example.com --reason "request of 3 May"       every conversation of this person, every call that names them
 
 What goes is the raw values, and what a standing grant holds of the call that it came from: the grant ends by that. The records stay as they are, more say
-what was erased, and the chain holds. A call that is held, under way or unknown is left and named (exit code 1): settle it first. Nobody can bring back what was erased; a copy of the store made before still has it."""
+what was erased, and the chain holds. A call that waits for a decision, is under way or unknown is left and named, with what ends it (exit code 1). Nobody can bring back what was erased; a copy of the store made before still has it."""
 SWEEP = """examples:
   guard audit sweep                 what ended more than 30 days ago
   guard audit sweep --keep 7d       more than a week ago: s, m, h, d or w
@@ -77,7 +78,7 @@ def _seconds(text: str) -> float:
 def sweep(arguments: argparse.Namespace) -> int:
     """Exit code 0."""
     with existing_store(arguments.store, keys_of(arguments)) as store:
-        return _told(_payloads(store).sweep(arguments.keep), as_json=arguments.json)
+        return _told(store, _payloads(store).sweep(arguments.keep), as_json=arguments.json)
 
 
 def erase(arguments: argparse.Namespace) -> int:
@@ -93,7 +94,7 @@ def erase(arguments: argparse.Namespace) -> int:
             payloads.erase(home, who=system_user(), reason=arguments.reason, calls=calls)
             for home, calls in _wanted(store, payloads, arguments)
         ]
-    return _told(found, as_json=arguments.json)
+        return _told(store, found, as_json=arguments.json)
 
 
 def _payloads(store: Store) -> Payloads:
@@ -142,14 +143,23 @@ def _confirmed() -> bool:
     return sys.stdin.isatty() and sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def _told(found: Sequence[Erased], *, as_json: bool) -> int:
-    left = [f"{one.conversation}:{turn}:{position}" for one in found for turn, position in one.left]
+def _told(store: Store, found: Sequence[Erased], *, as_json: bool) -> int:
+    left = {
+        f"{one.conversation}:{turn}:{position}": _cure(store, one, (turn, position))
+        for one in found
+        for turn, position in one.left
+    }
     calls, words = sum(len(one.calls) for one in found), sum(one.words for one in found)
     grants = [name for one in found for name in one.grants]
     if as_json:
         print(
             json_text(
-                {"calls": calls, "words": words, "conversations": [_plain(one) for one in found if one.anything], "left": left}
+                {
+                    "calls": calls,
+                    "words": words,
+                    "conversations": [_plain(one) for one in found if one.anything],
+                    "left": list(left),
+                }
             )
         )
     else:
@@ -159,9 +169,21 @@ def _told(found: Sequence[Erased], *, as_json: bool) -> int:
         )
         for name in grants:
             print(f"erased what was left of the grant {name}; it covers no call")
-        for name in left:
-            print(f"left, since it is not over: {spell(name)}")
+        for name, cure in left.items():
+            print(f"left, since it is not over: {spell(name)} ({spell(cure)})")
     return 1 if left else 0
+
+
+def _cure(store: Store, one: Erased, place: tuple[int, int]) -> str:
+    """What ends a call that was left."""
+    ref = ConversationRef(tenant=one.tenant, principal=one.principal, conversation=one.conversation)
+    row = next((row for row in store.rows(ref, turn=place[0]) if row.key.position == place[1]), None)
+    if row is None or row.status == "started":
+        return "it is under way: erase it once it has ended"
+    if row.status == "unknown":
+        return "nobody knows how it ended: guard approvals unknown"
+    asked = f"guard approvals reject {row.approval} --reason TEXT" if row.approval else "guard approvals"
+    return f"it waits for a person: {asked}"
 
 
 def _plain(one: Erased) -> JsonObject:
