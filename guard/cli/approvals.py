@@ -14,7 +14,7 @@ from guard.cli import changing, granting, unknown, watch
 from guard.cli.beside import ran_json, ran_lines, words_json, words_lines
 from guard.cli.desk import Desk, desk
 from guard.cli.places import DEFAULT_STORE, add_layers
-from guard.cli.show import json_text
+from guard.cli.show import json_text, seen
 from guard.cli.tables import table
 from guard.cli.views import approval_json, approval_lines, told_yes, utc
 from guard.core.grants import Grant
@@ -162,7 +162,12 @@ def _confirmed(here: Desk, grant: Grant | None) -> bool:
     """Whether the person at the terminal says yes; anything else is no, and so is nobody."""
     if not sys.stdin.isatty():
         return False
-    print(f"Approve{' and give this grant' if grant else ''} as {here.me.who}? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(
+        f"Approve{' and give this grant' if grant else ''} as {seen(here.me.who, sys.stderr)}? [y/N] ",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 

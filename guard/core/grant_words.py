@@ -9,14 +9,15 @@ from datetime import UTC, datetime
 
 from guard.core import grants
 from guard.core.grants import Grant
+from guard.core.names import real
 from guard.core.presented import mask
 from guard.core.unseen import spelled, unseen
 from guard.core.values import Json, canonical, digest, encode
 
 
-def words(grant: Grant) -> tuple[str, ...]:
-    """Whose calls, which arguments, where, how often, how much and until when."""
-    whose = f"{plain(grant.principal)} (tenant {plain(grant.tenant)})"
+def words(grant: Grant, *, stored: bool = False) -> tuple[str, ...]:
+    """Whose calls, which arguments, where, how often, how much and until when. `stored`: the person as they are kept, not their real name."""
+    whose = f"{plain(str(grant.principal) if stored else real(grant.principal))} (tenant {plain(grant.tenant)})"
     return (
         f"Calls of {plain(grant.tool)} for {whose} run without a further question{_people(grant)}:",
         *_arguments(grant),
@@ -38,7 +39,7 @@ def promised(grant: Grant) -> str:
     """
     bounds: list[Json] = [grant.constraint, grant.uses, None if grant.until is None else repr(grant.until), grant.need]
     parts = (grant.approval, grant.definition, grant.rule, grant.scope, canonical(bounds))
-    return digest("guard-grant-words-v1", *parts, *words(grant))
+    return digest("guard-grant-words-v1", *parts, *words(grant, stored=True))
 
 
 def _arguments(grant: Grant) -> list[str]:
