@@ -140,7 +140,13 @@ def _fixed(found: Sequence[Entry]) -> tuple[tuple[str, str], ...]:
     return tuple((name, text) for name, text in values if text)
 
 
+def _beside(one: Entry) -> bool:
+    """Whether a record says nothing of how the call stands: somebody looked, voted in vain, or was given what is known."""
+    vain = one.text("kind") == "approval.vote" and one.text("approval_state", "decision") == "refused"
+    return vain or one.text("kind") in ("result.delivered", "approval.viewed")
+
+
 def _lasted(found: Sequence[Entry]) -> tuple[tuple[str, str], ...]:
     """The last word about the call."""
-    last = next((step(one) for one in reversed(found) if one.text("kind") != "result.delivered"), None)
+    last = next((step(one) for one in reversed(found) if not _beside(one)), None)
     return (("in the end", last.told),) if last is not None else ()
