@@ -14,13 +14,13 @@ from guard.cli.places import DEFAULT_STORE, UsageError, existing_store, system_u
 from guard.cli.show import json_text, spell
 from guard.core.erasing import Erased
 from guard.core.model import ConversationRef
-from guard.core.ports import Store
+from guard.core.ports import Sought, Store
 from guard.core.values import JsonObject, keyed
 from guard.redactors import REDACTOR
 from guard.runner.erasing import KEEP, Payloads
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_CALL = re.compile(r"(.+):(\d{1,9}):(\d{1,4})")
+_CALL = re.compile(r"(.+)([:/])(\d{1,9})\2(\d{1,4})")
 ERASE = """examples:
   guard audit erase --conversation ticket-4711 --reason "request of 3 May"     everything that was said, sent and returned in it
   guard audit erase --call ticket-4711:3:0 --reason "wrong record"             one call: conversation, turn, position
@@ -82,18 +82,21 @@ def sweep(arguments: argparse.Namespace) -> int:
 
 
 def erase(arguments: argparse.Namespace) -> int:
-    """Exit code 1 where something is left, or the answer is no."""
+    """Exit code 1 where something is left, nothing is about it, or the answer is no."""
     if not arguments.reason.strip():
         raise UsageError("--reason: say why")
-    if not arguments.yes and not _confirmed():
-        print("guard: nothing was erased (confirm with --yes)", file=sys.stderr)
-        return 1
     with existing_store(arguments.store, keys_of(arguments)) as store:
         payloads = _payloads(store)
-        found = [
-            payloads.erase(home, who=system_user(), reason=arguments.reason, calls=calls)
-            for home, calls in _wanted(store, payloads, arguments)
-        ]
+        wanted = _wanted(store, payloads, arguments)
+        if not wanted:
+            return _nothing(arguments)
+        if not arguments.yes and not _confirmed(wanted):
+            print("guard: nothing was erased (confirm with --yes)", file=sys.stderr)
+            return 1
+        found = [payloads.erase(home, who=system_user(), reason=arguments.reason, calls=calls) for home, calls in wanted]
+        met = any(one.anything or one.left for one in found)
+        if not met and not any(calls is None or _known(store, home, calls) for home, calls in wanted):
+            return _nothing(arguments)
         return _told(store, found, as_json=arguments.json)
 
 
@@ -114,7 +117,7 @@ def _wanted(store: Store, payloads: Payloads, arguments: argparse.Namespace) -> 
             raise UsageError(
                 f"--call {spell(arguments.call)}: write CONVERSATION:TURN:POSITION, as `guard audit --json` shows them"
             )
-        found = [(_home(store, match[1], arguments.tenant), frozenset({(int(match[2]), int(match[3]))}))]
+        found = [(_home(store, match[1], arguments.tenant), frozenset({(int(match[3]), int(match[4]))}))]
     else:
         found = [(_home(store, arguments.conversation, arguments.tenant), None)]
     return found
@@ -138,7 +141,25 @@ def _home(store: Store, name: str, tenant: str | None) -> tuple[str, str]:
     return found[0]
 
 
-def _confirmed() -> bool:
+def _nothing(arguments: argparse.Namespace) -> int:
+    print(f"guard: no record is about {spell(arguments.person or arguments.call)}", file=sys.stderr)
+    return 1
+
+
+def _known(store: Store, home: tuple[str, str], calls: frozenset[tuple[int, int]]) -> bool:
+    """Whether there is a record of one of these calls."""
+    return any(
+        store.search(Sought(tenant=home[0], conversation=home[1], turn=turn, position=position, limit=1))
+        for turn, position in calls
+    )
+
+
+def _confirmed(wanted: Sequence[Wanted]) -> bool:
+    whole, single = sum(calls is None for _, calls in wanted), sum(len(calls or ()) for _, calls in wanted)
+    parts = [
+        f"{count} {what}{'s' * (count != 1)}" for count, what in ((whole, "whole conversation"), (single, "single call")) if count
+    ]
+    print(f"Everything that is over in {' and '.join(parts)} goes. ", end="", file=sys.stderr)
     print("What is erased cannot be brought back. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.isatty() and sys.stdin.readline().strip().lower() in {"y", "yes"}
 
