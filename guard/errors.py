@@ -39,13 +39,15 @@ class Problem:
 
 
 class PolicyError(GuardError):
-    """A policy folder that may not be used. `problems` holds every mistake found, not only the first; `warnings` what else was noticed."""
+    """A policy folder, or (`of`) another file, that may not be used. `problems` holds every mistake, not only the first; `warnings` what else was noticed."""
 
-    def __init__(self, problems: tuple[Problem, ...] | list[Problem], warnings: tuple[Problem, ...] = ()) -> None:
+    def __init__(
+        self, problems: tuple[Problem, ...] | list[Problem], warnings: tuple[Problem, ...] = (), *, of: str = "the policy"
+    ) -> None:
         self.problems: tuple[Problem, ...] = tuple(problems)
         self.warnings = warnings
         count = len(self.problems)
-        head = f"{count} problem{'' if count == 1 else 's'} in the policy"
+        head = f"{count} problem{'' if count == 1 else 's'} in {of}"
         super().__init__("\n".join([head, *(f"  {problem}" for problem in self.problems)]))
 
 

@@ -59,14 +59,14 @@ def test_a_vote_in_one_process_counts_in_another(verb: str, end: str, tmp_path: 
     assert guard("audit", "--verify", cwd=tmp_path).code == 0
 
 
-def test_list_shows_what_waits_without_arguments(run: Run, asked: Guard) -> None:
-    """The list names tool, requester, conversation and expiry in UTC."""
+def test_list_tells_what_waits_apart(run: Run, asked: Guard) -> None:
+    """The list names tool, first arguments with nothing unseen in them, requester, conversation and expiry in UTC."""
     ran = run("approvals", "list")
     assert ran.code == 0
     row = ran.out.splitlines()[-1]
     assert row.startswith(waiting(asked))
     assert all(text in row for text in ("pending", "pay", "E1", "conv-1", "UTC"))
-    assert "bob" not in ran.out
+    assert 'to "bob[U+202E]"' in row
 
 
 def test_list_all_shows_decided_ones_too(run: Run, asked: Guard) -> None:

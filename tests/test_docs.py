@@ -90,7 +90,8 @@ def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
     (tmp_path / "policies" / "people.yaml").write_text(
         f"people: {{{system_user()}: {{principal: s_9, roles: [support]}}}}\n", "utf-8"
     )
-    make = "from guard.stores import open_store; open_store('sqlite:///guard.db').close()"
+    kim = "ConversationRef(tenant='default', principal='kim@example.com', conversation='ticket-1')"
+    make = f"from guard.core.model import ConversationRef; from guard.stores import open_store; open_store('sqlite:///guard.db').open({kim})"
     subprocess.run([sys.executable, "-c", make], cwd=tmp_path, env=env, check=True)
 
     codes = {}

@@ -212,7 +212,7 @@ def test_the_commands(tmp_path: Path) -> None:
     assert ran.code == 1
     assert ran.out.splitlines() == [
         "erased 0 calls and 0 messages of users in 0 conversations",
-        "left, since it is not over: conv-1:2:0",
+        "left, since it is not over: conv-1:2:0 (it is under way: erase it once it has ended)",
     ]
     ran = guard("audit", "sweep", "--keep", "1d", cwd=tmp_path)
     assert (ran.code, ran.out) == (0, "erased 0 calls and 0 messages of users in 0 conversations\n")

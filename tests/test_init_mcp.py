@@ -59,6 +59,8 @@ def test_a_server_that_is_started_is_asked_and_stopped(here: Desk) -> None:
 
     assert done.code == 0, done.err
     check_shop(here)
+    assert "run: {steps: 200, calls: 400}" in here.text()  # nobody is heard behind it
+    assert "seconds:" not in here.text()
 
 
 def test_a_server_that_writes_other_things_to_its_output_is_understood(here: Desk) -> None:

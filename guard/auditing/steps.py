@@ -159,6 +159,9 @@ _TEXTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("why", ("drift", "why")),
     ("class of the failure", ("exec", "class")),
     ("reference", ("exec", "reference")),
+    ("grant", ("grant", "id")),
+    ("goes on as", ("approval_state", "by")),
+    ("outcome", ("exec", "status")),
     ("effect", ("exec", "class")),
     ("fingerprint", ("fingerprint",)),
     ("arguments' digest", ("args", "digest")),
@@ -168,6 +171,7 @@ _LISTS = (
     ("rules", ("decision", "rules")),
     ("shadow rules", ("decision", "shadow")),
     ("hidden in the result", ("result", "labels")),
+    ("changed", ("approval_state", "changed")),
 )
 
 
@@ -188,7 +192,9 @@ def _facts(one: Entry) -> Facts:
 
 
 def _fits(name: str, one: Entry) -> bool:
-    """`exec.class` is an effect when a call begins, and an exception's class when it ends."""
+    """`exec.class` is an effect when a call begins, and an exception's class when it ends; other kinds tell their status in words."""
+    if name == "outcome":
+        return one.text("kind") == "result.delivered"
     return (name == "effect") == (one.text("kind") == "call.begin") if name in ("effect", "class of the failure") else True
 
 

@@ -1,6 +1,6 @@
 """Timeline: the life of one call, from proposal to delivery, out of its records; and which calls an id may mean.
 
-An id is a call's place (CONVERSATION/turn/position), the id or number of a record, an approval or a call id; the last may be that of many calls. Only reads.
+An id is a call's place (CONVERSATION/turn/position, or with colons), the id or number of a record, an approval or a call id; the last may be that of many calls. Only reads.
 Comes after `steps` and `log`; shown by the command line and the pages.
 """
 
@@ -19,7 +19,7 @@ from guard.core.values import JsonObject
 
 MOST = 2000
 """Records of one call that are shown, and that are looked through for an id."""
-_PLACE = re.compile(r"(.+)/(\d{1,9})/(\d{1,9})\Z", re.DOTALL)
+_PLACE = re.compile(r"(.+)([/:])(\d{1,9})\2(\d{1,9})\Z", re.DOTALL)
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
 _NUMBER = re.compile(r"(?:(\d{1,3}):)?(\d{1,15})\Z")
 _NEAR = 5.0  # seconds by which the time in a record's id and the record's own may differ
@@ -88,11 +88,13 @@ def _named(log: Log, name: str, tenant: str | None) -> list[Entry]:
         where = Sought(
             tenant=tenant,
             conversation=persons.conversation(log, place[1]),
-            turn=int(place[2]),
-            position=int(place[3]),
+            turn=int(place[3]),
+            position=int(place[4]),
             limit=MOST,
         )
-        return list(map(entry, log.search(where)))
+        there = log.search(where)
+        if there or place[2] == "/":
+            return list(map(entry, there))
     if _UUID.match(name):
         return _of_id(log, name)
     found = [
@@ -140,7 +142,13 @@ def _fixed(found: Sequence[Entry]) -> tuple[tuple[str, str], ...]:
     return tuple((name, text) for name, text in values if text)
 
 
+def _beside(one: Entry) -> bool:
+    """Whether a record says nothing of how the call stands: somebody looked, voted in vain, or was given what is known."""
+    vain = one.text("kind") == "approval.vote" and one.text("approval_state", "decision") == "refused"
+    return vain or one.text("kind") in ("result.delivered", "approval.viewed")
+
+
 def _lasted(found: Sequence[Entry]) -> tuple[tuple[str, str], ...]:
     """The last word about the call."""
-    last = next((step(one) for one in reversed(found) if one.text("kind") != "result.delivered"), None)
+    last = next((step(one) for one in reversed(found) if not _beside(one)), None)
     return (("in the end", last.told),) if last is not None else ()

@@ -14,12 +14,13 @@ from guard.cli import changing, granting, unknown, watch
 from guard.cli.beside import ran_json, ran_lines, words_json, words_lines
 from guard.cli.desk import Desk, desk
 from guard.cli.places import DEFAULT_STORE, add_layers
-from guard.cli.show import json_text
+from guard.cli.show import json_text, seen, spell, value
 from guard.cli.tables import table
 from guard.cli.views import approval_json, approval_lines, told_yes, utc
 from guard.core.grants import Grant
 from guard.core.model import Approval
 from guard.core.names import distinct
+from guard.core.presented import masked
 from guard.core.values import JsonObject
 
 EXAMPLES = """examples:
@@ -42,6 +43,7 @@ VERBS = {
     "reject": "say no; the model may read the reason",
 }
 MAY = "may decide"
+_WIDE = 60  # characters of a line about a call
 OWN = "yours, another person must decide"
 
 
@@ -84,7 +86,7 @@ def _options(parser: argparse.ArgumentParser, verb: str) -> None:
 
 
 def list_(arguments: argparse.Namespace) -> int:
-    """Show what waits, without arguments, and what this person can do about it."""
+    """Show what waits, each in a line, and what this person can do about it."""
     with desk(arguments) as here:
         found = here.list(None if arguments.all else "pending")
         who = f"{here.me.principal} in the tenant {here.me.tenant}"
@@ -95,7 +97,7 @@ def list_(arguments: argparse.Namespace) -> int:
     elif not found:
         print(f"no approvals {'' if arguments.all else 'wait '}for {who}")
     else:
-        heads = ("approval", "status", "tool", "asked for by", "conversation", "yes", "expires", "you")
+        heads = ("approval", "status", "tool", "what", "asked for by", "conversation", "yes", "expires", "you")
         for line in table(heads, rows):
             print(line)
     return 0
@@ -104,7 +106,15 @@ def list_(arguments: argparse.Namespace) -> int:
 def _row(here: Desk, one: Approval) -> tuple[str, ...]:
     you = MAY if here.decides(one) else OWN if one.status == "pending" else ""
     yes = f"{distinct(vote.by for vote in one.yes)} of {one.need}"
-    return one.id, one.status, one.tool, one.requester, one.conversation + one.branch, yes, utc(one.ends_at), you
+    return one.id, one.status, one.tool, _what(one), one.requester, one.conversation + one.branch, yes, utc(one.ends_at), you
+
+
+def _what(one: Approval) -> str:
+    """The operator's line about the call, or its arguments; cut, for all of it is shown before anybody decides."""
+    known = masked(one)
+    told = known.effect or ", ".join(f"{name} {value(given)}" for name, given in known.arguments.items())
+    text = spell(told)
+    return text if len(text) <= _WIDE else f"{text[: _WIDE - 1]}…"
 
 
 def _json(here: Desk, one: Approval) -> JsonObject:
@@ -163,7 +173,12 @@ def _confirmed(here: Desk, grant: Grant | None) -> bool:
     """Whether the person at the terminal says yes; anything else is no, and so is nobody."""
     if not sys.stdin.isatty():
         return False
-    print(f"Approve{' and give this grant' if grant else ''} as {here.me.who}? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(
+        f"Approve{' and give this grant' if grant else ''} as {seen(here.me.who, sys.stderr)}? [y/N] ",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from guard.cli.places import existing_store
+from guard.cli.places import existing_file, existing_store
 from guard.cli.show import json_text, spell
 from guard.core.log import Checkpoint
 from guard.core.ports import Store
@@ -84,6 +84,7 @@ def _seconds(text: str) -> float:
 
 def checkpoint(arguments: argparse.Namespace) -> int:
     """Make checkpoints. One that cannot be sent is an error; the next one sends it, too."""
+    existing_file(arguments.key, "--key")
     with existing_store(arguments.store) as store:
         plan = Checkpoints(key=arguments.key, to=arguments.to, every=arguments.every or 60.0)
         keeper = Keeper(store, plan, start=False)

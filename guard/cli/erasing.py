@@ -12,15 +12,16 @@ from guard.cli.keys import keys_of
 from guard.cli.places import DEFAULT_STORE, UsageError, existing_store, system_user
 from guard.cli.show import json_text, spell
 from guard.core.erasing import Erased
+from guard.core.model import ConversationRef
 from guard.core.names import is_reference
-from guard.core.ports import Store
+from guard.core.ports import Sought, Store
 from guard.core.redactor import under
 from guard.core.values import JsonObject
 from guard.redactors import REDACTOR
 from guard.runner.erasing import KEEP, Payloads
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_CALL = re.compile(r"(.+):(\d{1,9}):(\d{1,4})")
+_CALL = re.compile(r"(.+)([:/])(\d{1,9})\2(\d{1,4})")
 ERASE = """examples:
   guard audit erase --conversation ticket-4711 --reason "request of 3 May"     everything that was said, sent and returned in it
   guard audit erase --call ticket-4711:3:0 --reason "wrong record"             one call: conversation, turn, position
@@ -29,7 +30,7 @@ ERASE = """examples:
   guard audit erase --person kim@example.com --reason "request" --dry-run      say what would go, and whose it is, and erase nothing
 
 What would go, and whose it is, is said before it goes. --person is who somebody was signed in as: a text like person_… there means whoever is called so, never the person whose reference it is. What goes is the raw values, and what a standing grant holds of the call that it came from: the grant ends by that. The records stay as they are, more say
-what was erased, and the chain holds. A call that is held, under way or unknown is left and named (exit code 1): settle it first. Nobody can bring back what was erased; a copy of the store made before still has it."""
+what was erased, and the chain holds. A call that waits for a decision, is under way or unknown is left and named, with what ends it (exit code 1). Nobody can bring back what was erased; a copy of the store made before still has it."""
 SWEEP = """examples:
   guard audit sweep                 what ended more than 30 days ago
   guard audit sweep --keep 7d       more than a week ago: s, m, h, d or w
@@ -84,24 +85,29 @@ def _seconds(text: str) -> float:
 def sweep(arguments: argparse.Namespace) -> int:
     """Exit code 0."""
     with existing_store(arguments.store, keys_of(arguments)) as store:
-        return _told(_payloads(store).sweep(arguments.keep), as_json=arguments.json)
+        return _told(store, _payloads(store).sweep(arguments.keep), as_json=arguments.json)
 
 
 def erase(arguments: argparse.Namespace) -> int:
-    """Exit code 1 where something is left, or the answer is no."""
+    """Exit code 1 where something is left, nothing is about it, or the answer is no."""
     if not arguments.reason.strip():
         raise UsageError("--reason: say why")
     with existing_store(arguments.store, keys_of(arguments)) as store:
         payloads = _payloads(store)
         wanted = _wanted(store, payloads, arguments)
+        if not wanted:
+            return _nothing(arguments)
         foretell(payloads, wanted, as_json=arguments.json and arguments.dry_run)
         if arguments.dry_run:
             return 0
-        if not arguments.yes and not _confirmed():
+        if not arguments.yes and not _confirmed(wanted):
             print("guard: nothing was erased (confirm with --yes)", file=sys.stderr)
             return 1
         found = [payloads.erase(home, who=system_user(), reason=arguments.reason, calls=calls) for home, calls in wanted]
-    return _told(found, as_json=arguments.json)
+        met = any(one.anything or one.left for one in found)
+        if not met and not any(calls is None or _known(store, home, calls) for home, calls in wanted):
+            return _nothing(arguments)
+        return _told(store, found, as_json=arguments.json)
 
 
 def _payloads(store: Store) -> Payloads:
@@ -121,7 +127,7 @@ def _wanted(store: Store, payloads: Payloads, arguments: argparse.Namespace) -> 
             raise UsageError(
                 f"--call {spell(arguments.call)}: write CONVERSATION:TURN:POSITION, as `guard audit --json` shows them"
             )
-        found = [(_home(store, match[1], arguments.tenant), frozenset({(int(match[2]), int(match[3]))}))]
+        found = [(_home(store, match[1], arguments.tenant), frozenset({(int(match[3]), int(match[4]))}))]
     else:
         found = [(_home(store, arguments.conversation, arguments.tenant), None)]
     return found
@@ -151,19 +157,46 @@ def _home(store: Store, name: str, tenant: str | None) -> tuple[str, str]:
     return found[0]
 
 
-def _confirmed() -> bool:
+def _nothing(arguments: argparse.Namespace) -> int:
+    print(f"guard: no record is about {spell(arguments.person or arguments.reference or arguments.call)}", file=sys.stderr)
+    return 1
+
+
+def _known(store: Store, home: tuple[str, str], calls: frozenset[tuple[int, int]]) -> bool:
+    """Whether there is a record of one of these calls."""
+    return any(
+        store.search(Sought(tenant=home[0], conversation=home[1], turn=turn, position=position, limit=1))
+        for turn, position in calls
+    )
+
+
+def _confirmed(wanted: Sequence[Wanted]) -> bool:
+    whole, single = sum(calls is None for _, calls in wanted), sum(len(calls or ()) for _, calls in wanted)
+    parts = [
+        f"{count} {what}{'s' * (count != 1)}" for count, what in ((whole, "whole conversation"), (single, "single call")) if count
+    ]
+    print(f"Everything that is over in {' and '.join(parts)} goes. ", end="", file=sys.stderr)
     print("What is erased cannot be brought back. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.isatty() and sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def _told(found: Sequence[Erased], *, as_json: bool) -> int:
-    left = [f"{one.conversation}:{turn}:{position}" for one in found for turn, position in one.left]
+def _told(store: Store, found: Sequence[Erased], *, as_json: bool) -> int:
+    left = {
+        f"{one.conversation}:{turn}:{position}": _cure(store, one, (turn, position))
+        for one in found
+        for turn, position in one.left
+    }
     calls, words = sum(len(one.calls) for one in found), sum(one.words for one in found)
     grants = [name for one in found for name in one.grants]
     if as_json:
         print(
             json_text(
-                {"calls": calls, "words": words, "conversations": [_plain(one) for one in found if one.anything], "left": left}
+                {
+                    "calls": calls,
+                    "words": words,
+                    "conversations": [_plain(one) for one in found if one.anything],
+                    "left": list(left),
+                }
             )
         )
     else:
@@ -173,9 +206,21 @@ def _told(found: Sequence[Erased], *, as_json: bool) -> int:
         )
         for name in grants:
             print(f"erased what was left of the grant {name}; it covers no call")
-        for name in left:
-            print(f"left, since it is not over: {spell(name)}")
+        for name, cure in left.items():
+            print(f"left, since it is not over: {spell(name)} ({spell(cure)})")
     return 1 if left else 0
+
+
+def _cure(store: Store, one: Erased, place: tuple[int, int]) -> str:
+    """What ends a call that was left."""
+    ref = ConversationRef(tenant=one.tenant, principal=one.principal, conversation=one.conversation)
+    row = next((row for row in store.rows(ref, turn=place[0]) if row.key.position == place[1]), None)
+    if row is None or row.status == "started":
+        return "it is under way: erase it once it has ended"
+    if row.status == "unknown":
+        return "nobody knows how it ended: guard approvals unknown"
+    asked = f"guard approvals reject {row.approval} --reason TEXT" if row.approval else "guard approvals"
+    return f"it waits for a person: {asked}"
 
 
 def _plain(one: Erased) -> JsonObject:

@@ -75,7 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
     files: dict[str, str] = {}
     if made:
         what = found.sources.what if found.origin in found.sources.what else f"{found.sources.what} ({found.origin})"
-        files = policy_files(made, left_out, what=what, folder=shlex.quote(arguments.into), role=arguments.role)
+        where = shlex.quote(arguments.into)
+        files = policy_files(made, left_out, what=what, folder=where, role=arguments.role, session=arguments.mcp)
         write_folder(folder, files, lambda stage: warnings.extend(_judge(stage, made, found)))
     _tell(arguments, made, left_out, list(files), warnings)
     return 0 if made else 1

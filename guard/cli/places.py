@@ -67,6 +67,13 @@ def existing_folder(folder: str) -> None:
         raise UsageError(f"{spell(folder)}: there is no such folder (name the policy folder with --policy)")
 
 
+def existing_file(path: str, option: str) -> str:
+    """The path of a file that an option names. Raises UsageError when it is not there."""
+    if not Path(path).is_file():
+        raise UsageError(f"{spell(path)}: there is no such file (name another one with {option})")
+    return path
+
+
 @contextmanager
 def existing_store(url: str, keys: Keyring | None = None, *, locked: bool = False) -> Iterator[Store]:
     """Open a store that is there already. `locked`: its payloads are not needed. Raises UsageError when it is not there."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 import argparse
 
 from guard.cli import restored, serve_http, serve_tokens, work
-from guard.cli.places import DEFAULT_STORE
-from guard.cli.show import json_text
+from guard.cli.places import DEFAULT_STORE, UsageError
+from guard.cli.show import json_text, spell
 from guard.stores import migrations
 from guard.stores.migrations import Versions
 
@@ -61,6 +61,8 @@ VERBS = (serve_tokens.add_token, _add_migrate, work.add, restored.add)
 
 def migrate(arguments: argparse.Namespace) -> int:
     """Exit code 1 when `--check` finds a migration due."""
+    if arguments.store.partition("://")[0] not in migrations.LASTING:
+        raise UsageError(f"--store {spell(arguments.store)}: {migrations.NAME_ONE}")
     found = migrations.look(arguments.store) if arguments.check else migrations.migrate(arguments.store)
     print(_json(found, arguments.check) if arguments.json else _line(found, arguments.check))
     return 1 if arguments.check and found.due else 0

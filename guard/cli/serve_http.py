@@ -16,7 +16,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from guard.cli.keys import keys_of
-from guard.cli.places import DEFAULT_STORE, RESTORED, UsageError, add_layers, existing_folder, policy_folder
+from guard.cli.places import DEFAULT_STORE, RESTORED, UsageError, add_layers, existing_file, existing_folder, policy_folder
 from guard.cli.show import spell
 from guard.cli.sinks import beside
 from guard.compose import AsyncGuard
@@ -35,6 +35,7 @@ EXAMPLES = """examples:
   guard serve                                                      http://127.0.0.1:8710/api/v1/…, policies/ and guard.db
   guard serve --policy policies/ --store postgresql://guard@db/guard --port 9000
   guard serve --console console.yaml                               behind a proxy, or with an OpenID provider"""
+_LAST_PORT = 65_535
 _LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
@@ -46,7 +47,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--console", metavar="FILE", help="public URL, proxy, OpenID provider and time-outs of the console")
     parser.add_argument("--sinks", metavar="FILE", help="send the audit on as this file says, beside serving")
     parser.add_argument("--host", default="127.0.0.1", help="default: %(default)s; beyond this machine put TLS in front")
-    parser.add_argument("--port", type=int, default=8710, help="default: %(default)s; 0 takes a free one")
+    parser.add_argument("--port", type=_port, default=8710, help="default: %(default)s; 0 takes a free one")
     parser.add_argument(
         "--report-within",
         type=float,
@@ -55,6 +56,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="for a report, where the tool has no timeout; default: %(default)s",
     )
     parser.set_defaults(run=serve)
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 <= int(text[:9]) <= _LAST_PORT:
+        raise argparse.ArgumentTypeError(f"not a port: {spell(text)} (write a number from 1 to {_LAST_PORT}; 0 takes a free one)")
+    return int(text)
 
 
 def serve(arguments: argparse.Namespace) -> int:
@@ -77,7 +84,7 @@ async def _serve(arguments: argparse.Namespace) -> None:
     from guard.web.server import UnboundError, listen  # noqa: PLC0415 - as above
     from guard.web.settings_file import read_settings  # noqa: PLC0415 - as above
 
-    settings = read_settings(arguments.console, os.environ) if arguments.console else None
+    settings = read_settings(existing_file(arguments.console, "--console"), os.environ) if arguments.console else None
     remote = Remote(arguments.report_within)
     names = [
         name for name, tool in policy_folder(arguments.policy, arguments.layer).policy.tools.items() if tool.endpoint is None

@@ -18,7 +18,7 @@ from guard.core.values import JsonObject
 from guard.policy import language
 from guard.policy.problems import Problems
 from guard.policy.source import Item
-from guard.web.tokens import PERSONAL, Token, Tokens, holds
+from guard.web.tokens import NAMED, PERSONAL, Token, Tokens, holds
 
 EXAMPLES = """examples:
   guard serve token add my-loop                                              a loop: it proposes calls and decides nothing
@@ -71,6 +71,8 @@ def token_add(arguments: argparse.Namespace) -> int:
         raise UsageError("--person: say what the person may do: --scope read or --scope vote")
     if not given.person and (given.scope or given.role):
         raise UsageError("--scope and --role are for people: add --person PRINCIPAL")
+    if not NAMED.fullmatch(given.name):
+        raise UsageError(f"{spell(given.name) or 'an empty name'}: a token's name is letters, digits, . _ and -")
     scopes = tuple(given.scope) or ("propose",)
     expires = None if given.expires is None else time.time() + _seconds(given.expires)
     secret = Tokens(given.tokens).add(

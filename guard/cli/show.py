@@ -8,6 +8,7 @@ Used by every command; pure.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TextIO
 
 from guard.core.names import real
 from guard.core.unseen import odd, one_line
@@ -17,6 +18,11 @@ from guard.core.values import Json, encode
 def spell(text: str) -> str:
     """`text` on one line, unseen characters as `[U+XXXX]` and long runs of spaces counted. Of a person, the real name where it is known."""
     return one_line(real(text))
+
+
+def seen(name: str, stream: TextIO) -> str:
+    """A person's name on a stream: the real one at a terminal; as they are kept where it goes to a file, which may be a log."""
+    return one_line(real(name) if stream.isatty() else str(name))
 
 
 def lines(text: str) -> list[str]:

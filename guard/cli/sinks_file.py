@@ -54,7 +54,7 @@ def read_sinks(path: str, environment: Mapping[str, str], clock: Callable[[], fl
     if item is None and not problems.errors:
         problems.error(Item(Path(path).name, 1), "the file is empty", "write sinks: and below it NAME: {to: jsonl, path: …}")
     if problems.errors:
-        raise PolicyError(problems.errors)
+        raise PolicyError(problems.errors, of=spell(Path(path).name))
     return found
 
 

@@ -10,6 +10,7 @@ import sys
 import time
 from math import inf
 
+from guard.cli import show
 from guard.cli.beside import words_json, words_lines
 from guard.cli.desk import Desk, desk
 from guard.cli.places import DEFAULT_STORE, add_layers
@@ -56,7 +57,9 @@ def watch(arguments: argparse.Namespace) -> int:
     seen: set[tuple[str, int]] = set()
     with desk(arguments) as here:
         print(
-            f"guard: what waits for {spell(str(here.me.who))} in the tenant {spell(here.me.tenant)}", file=sys.stderr, flush=True
+            f"guard: what waits for {show.seen(here.me.who, sys.stderr)} in the tenant {spell(here.me.tenant)}",
+            file=sys.stderr,
+            flush=True,
         )
         try:
             while True:

@@ -9,14 +9,15 @@ from datetime import UTC, datetime
 
 from guard.core import grants
 from guard.core.grants import Grant
+from guard.core.names import real
 from guard.core.presented import mask
 from guard.core.unseen import spelled, unseen
 from guard.core.values import Json, canonical, digest, encode, keyed
 
 
-def words(grant: Grant) -> tuple[str, ...]:
-    """Whose calls, which arguments, where, how often, how much and until when."""
-    whose = f"{plain(grant.principal)} (tenant {plain(grant.tenant)})"
+def words(grant: Grant, *, stored: bool = False) -> tuple[str, ...]:
+    """Whose calls, which arguments, where, how often, how much and until when. `stored`: the person as they are kept, not their real name."""
+    whose = f"{plain(str(grant.principal) if stored else real(grant.principal))} (tenant {plain(grant.tenant)})"
     return (
         f"Calls of {plain(grant.tool)} for {whose} run without a further question{_people(grant)}:",
         *_arguments(grant),
@@ -40,7 +41,7 @@ def promised(grant: Grant) -> str:
     given = grant.constraint if grant.veil else grants.shown(grant, mask)  # without a key, nothing that nobody is shown
     bounds: list[Json] = [given, grant.uses, None if grant.until is None else repr(grant.until), grant.need]
     parts = (grant.approval, grant.definition, grant.rule, grant.scope, canonical(bounds))
-    made = digest("guard-grant-words-v1", *parts, *words(grant))
+    made = digest("guard-grant-words-v1", *parts, *words(grant, stored=True))
     return keyed(bytes.fromhex(grant.veil), made) if grant.veil else made
 
 

@@ -18,6 +18,8 @@ from guard.stores.owners import home_of, own, visible
 from guard.stores.tables import ZERO, Asked, Tables, Wanted
 
 LIVE = frozenset({"pending", "approved"})
+ENDED = frozenset({"rejected", "expired", "cancelled", "revoked", "superseded"})
+"""A question that ended without its call being taken."""
 
 
 def is_due(asked: Asked, now: float) -> bool:

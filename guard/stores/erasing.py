@@ -1,6 +1,7 @@
 """Erasing: raw values go, and what the ledger needs so that nothing runs twice stays. Shared by every store; may only ask the tables.
 
-A call that is held, under way or unknown is not over: without its arguments nobody could decide or settle it, so it is left. The values behind the
+A call that waits for a decision, is under way or unknown is not over: without its arguments nobody could decide or settle it, so it is left. One whose
+question has ended is over, though its program never came back for the answer: it is closed as refused, as that would have done. The values behind the
 handles of the conversation go with the calls that brought them, and so does what a grant holds of the call that it came from: it ends by that. Comes after
 `vault`, `grants` and `claims`, before `ledger`.
 """
@@ -11,8 +12,10 @@ from collections.abc import Iterable
 
 from guard.core.erasing import Erase, Erased, bare
 from guard.core.ports import CallRow
+from guard.core.reasons import Reason
+from guard.core.replacing import replace
 from guard.stores import grant_ends
-from guard.stores.approvals import LIVE
+from guard.stores.approvals import ENDED, LIVE, look
 from guard.stores.tables import OPEN, Asked, Home, Tables
 
 
@@ -25,7 +28,8 @@ def erase(tables: Tables, command: Erase) -> Erased:
         return empty
     tables.scrub()
     rows = [row for row in tables.rows(home, None) if not row.erased and _wanted(row, command)]
-    over = [row for row in rows if not _is_open(tables, home, row)]
+    over = [closed for row in rows if (closed := _closed(tables, home, row)) is not None]
+    gone = {_place(row) for row in over}
     questions = [one for run in sorted({row.run for row in over}) for one in tables.asked_in(home, run)]
     asked = tuple(name for row in over for name in _approvals(tables, home, row, questions))
     for row in over:
@@ -42,7 +46,7 @@ def erase(tables: Tables, command: Erase) -> Erased:
         approvals=asked,
         grants=granted,
         words=words,
-        left=tuple(_place(row) for row in rows if row not in over),
+        left=tuple(place for row in rows if (place := _place(row)) not in gone),
     )
     if found.anything:
         tables.append(command.event(found))
@@ -57,8 +61,20 @@ def _wanted(row: CallRow, command: Erase) -> bool:
     return command.only is None or _place(row) in command.only
 
 
-def _is_open(tables: Tables, home: Home, row: CallRow) -> bool:
-    return row.status in OPEN or bool(tables.alive(home, _place(row)))
+def _closed(tables: Tables, home: Home, row: CallRow) -> CallRow | None:
+    """The row of a call that is over; None where somebody has yet to decide or settle it."""
+    asked = tables.asked(row.approval) if row.status == "held" and row.approval else None
+    ended = None if asked is None else look(tables, asked).approval.status
+    if any(look(tables, one).approval.status in LIVE for one in tables.alive(home, _place(row))):
+        return None
+    if ended in ENDED:
+        outcome = None if row.outcome is None else replace(row.outcome, status="refused", reason=_why(ended))
+        return replace(row, status="refused", outcome=outcome)
+    return None if row.status in OPEN else row
+
+
+def _why(ended: str) -> Reason:
+    return {"expired": Reason.APPROVAL_EXPIRED, "superseded": Reason.APPROVAL_INVALID}.get(ended, Reason.APPROVAL_REJECTED)
 
 
 def _approvals(tables: Tables, home: Home, row: CallRow, questions: Iterable[Asked]) -> list[str]:

@@ -26,9 +26,17 @@ class MemoryErasing(MemoryBudgets):
             for turn, rows in room.turns.items():
                 for position, row in rows.items():
                     ended = max(row.at, room.ended.get((turn, position), row.at))
-                    if ended <= before and row.status not in OPEN and not row.erased:
+                    if ended <= before and self._over(row, before) and not row.erased:
                         found.append((row.at, home, (turn, position)))
         return [(home, place) for _, home, place in sorted(found)[:limit]]
+
+    def _over(self, row: CallRow, before: float) -> bool:
+        """Whether nobody has to decide or settle it any more; of a held call, since when."""
+        asked = self.asked(row.approval) if row.status == "held" and row.approval else None
+        if asked is None:
+            return row.status not in OPEN
+        ended = asked.approval.decided_at if asked.approval.status == "rejected" else asked.approval.ends_at
+        return asked.approval.status != "consumed" and ended is not None and ended <= before
 
     def homes(self, principal: str | None, name: str | None) -> tuple[Home, ...]:
         """The conversations of a person, or of this name."""

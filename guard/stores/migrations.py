@@ -14,6 +14,10 @@ from pathlib import Path
 from guard.errors import StoreError
 from guard.stores import needs_postgres, open_store, schema
 
+LASTING = ("sqlite", "postgresql", "postgres")
+"""The schemes of stores that outlast a program."""
+NAME_ONE = "name a store that lasts: sqlite:///guard.db or postgresql://user@host/database"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Versions:
@@ -35,7 +39,7 @@ def look(url: str) -> Versions:
         return Versions(found=needs_postgres().version(url))
     if scheme == "sqlite":
         return Versions(found=_of_file(Path(rest.removeprefix("/"))))
-    raise StoreError("name a store that lasts: sqlite:///guard.db or postgresql://user@host/database")
+    raise StoreError(NAME_ONE)
 
 
 def migrate(url: str) -> Versions:

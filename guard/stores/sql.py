@@ -106,8 +106,10 @@ BATCHING = "SELECT executor, seconds, at FROM batching ORDER BY at, executor"
 BEGIN_BATCHING = "INSERT INTO batching (executor, seconds, at) VALUES (?, ?, ?)"
 END_BATCHING = "DELETE FROM batching WHERE executor = ?"
 AGED = (
-    "SELECT t.tenant, t.conversation, c.turn, c.position FROM calls c JOIN conversations t ON t.id = c.conversation WHERE c.erased IS NULL"
-    " AND c.at <= ? AND COALESCE(c.ended, c.at) <= ? AND c.status NOT IN ('held', 'started', 'unknown') ORDER BY c.at LIMIT ?"
+    "SELECT t.tenant, t.conversation, c.turn, c.position FROM calls c JOIN conversations t ON t.id = c.conversation"
+    " LEFT JOIN approvals a ON a.id = c.approval WHERE c.erased IS NULL AND c.at <= ? AND COALESCE(c.ended, c.at) <= ?"
+    " AND (c.status NOT IN ('held', 'started', 'unknown') OR (c.status = 'held' AND a.status <> 'consumed'"
+    " AND CASE WHEN a.status = 'rejected' THEN a.decided_at ELSE a.expires_at END <= ?)) ORDER BY c.at LIMIT ?"
 )
 HOMES = "SELECT tenant, conversation FROM conversations WHERE principal = ? OR conversation = ? ORDER BY tenant, conversation"
 ERASED = "UPDATE calls SET erased = ? WHERE conversation = ? AND turn = ? AND position = ?"

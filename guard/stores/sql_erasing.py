@@ -23,7 +23,7 @@ class SqlErasing(SqlBudgets):
 
     def aged(self, before: float, limit: int) -> list[tuple[Home, Place]]:
         """Calls that are over."""
-        found = self.all(sql.AGED, (before, before, limit))
+        found = self.all(sql.AGED, (before, before, before, limit))
         return [((tenant, conversation), (turn, position)) for tenant, conversation, turn, position in found]
 
     def homes(self, principal: str | None, name: str | None) -> tuple[Home, ...]:

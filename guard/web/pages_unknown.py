@@ -44,19 +44,20 @@ async def listed(request: Request, person: Person) -> Response:
 
 
 async def _page(request: Request, person: Person, status: int = 200, problem: Problem | None = None) -> Response:
-    rows = await asyncio.to_thread(_rows, request, person)
-    return frame.page(request, person, "unknown.html", status, rows=rows, problem=problem)
+    rows, others = await asyncio.to_thread(_rows, request, person)
+    return frame.page(request, person, "unknown.html", status, rows=rows, others=others, problem=problem)
 
 
-def _rows(request: Request, person: Person) -> list[tuple[Unknown, tuple[Argument, ...], bool]]:
-    """Each call in doubt that this person may see, with its arguments, and whether they may settle it."""
+def _rows(request: Request, person: Person) -> tuple[list[tuple[Unknown, tuple[Argument, ...], bool]], int]:
+    """Each call in doubt that this person may see, with its arguments, and whether they may settle it; how many are for others."""
     doubts, me = site(request).doubts, person.session
     found = []
-    for one in doubts.list(tenant=me.tenant):
+    known = doubts.list(tenant=me.tenant)
+    for one in known:
         settles = doubts.entitled(one, me)
         if settles or me.means(one.requester):
             found.append((one, facts.plain(_masked(request, one)), settles and "vote" in person.scopes))
-    return found
+    return found, len(known) - len(found)
 
 
 def _masked(request: Request, one: Unknown) -> JsonObject:

@@ -24,7 +24,7 @@ PERSONAL = frozenset({"read", "vote", "admin"})
 """Scopes of people: to see approvals, to decide about them, to run the console."""
 MARK = "guard_"
 """How a secret begins."""
-_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+NAMED = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _LONGEST = 200  # characters of a secret: nothing longer is worth a hash
 
 
@@ -83,7 +83,7 @@ class Tokens:
         Raises GuardError for a name that is taken or none, and for scopes that do not go together.
         """
         known, wanted = self.all(), tuple(dict.fromkeys(scopes))
-        if not _NAME.fullmatch(name):
+        if not NAMED.fullmatch(name):
             raise GuardError("a token's name is letters, digits, . _ and -")
         if any(token.name == name for token in known):
             raise GuardError(f"there is a token {name} already: remove it first")

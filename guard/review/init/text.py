@@ -35,12 +35,17 @@ _HEAD = """\
 #   repeat: allow                                            # an equal action runs again although the user said nothing new (behind `guard mcp` nobody is heard)
 #   require: {{amount: {{maximum: 50}}}}                         # must hold, or the call is refused
 """
-_TAIL = """
+_TALK = """
 # Behind `guard mcp` no user is heard, and `run` counts for a whole session: raise steps and calls there, and leave seconds out.
 limits:                                                 # guess: enough for an assistant that people talk to
   run: {steps: 8, calls: 20, seconds: 120}              # since the user last spoke
   conversation: {calls: 200}
-
+"""
+_SESSION = """
+limits:                                                 # guess: enough for a working session
+  run: {steps: 200, calls: 400}                         # behind `guard mcp` no user is heard: for the whole session, so without seconds
+"""
+_TAIL = """
 # Who may approve on a terminal (`guard approvals`), by operating-system user (`whoami`):
 # people:
 #   YOUR-USER: {principal: ID-OF-THE-PERSON, roles: [approver]}
@@ -48,16 +53,16 @@ limits:                                                 # guess: enough for an a
 
 
 def policy_files(
-    made: Sequence[Draft], left_out: Iterable[LeftOut] = (), *, what: str, folder: str, role: str = ""
+    made: Sequence[Draft], left_out: Iterable[LeftOut] = (), *, what: str, folder: str, role: str = "", session: bool = False
 ) -> dict[str, str]:
-    """The text of each file by its name. More than one only where a file would hold more than the loader reads."""
+    """The text of each file by its name. `session`: no user is heard, as behind `guard mcp`. More than one only where a file would hold more than the loader reads."""
     parts = list(_parts([(one, "\n".join(_entry(one, role or "ROLE"))) for one in made]))
     names = [FIRST if number == 1 else f"tools-{number}.yaml" for number in range(1, len(parts) + 1)]
-    files = {}
+    files, tail = {}, (_SESSION if session else _TALK) + _TAIL
     for name, part in zip(names, parts, strict=True):
         head = _HEAD.format(what=line(what), folder=line(folder)) if name == FIRST else f"# Goes on from {FIRST}.\n"
         gone = "".join(f"{row}\n" for row in _left_out(left_out)) if name == names[-1] else ""
-        files[name] = f"{head}\ntools:\n" + "\n\n".join(part) + "\n" + gone + (_TAIL if name == FIRST else "")
+        files[name] = f"{head}\ntools:\n" + "\n\n".join(part) + "\n" + gone + (tail if name == FIRST else "")
     return files
 
 
