@@ -69,6 +69,7 @@ HELPERS = (
     "rights",
     "handles",
     "cutting",
+    "spellings",
     "hiding",
     "echoes",
     "sealing",

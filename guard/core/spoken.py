@@ -12,8 +12,7 @@ from typing import TypeAlias
 
 from guard.core.approval import Approval, Words
 from guard.core.commitments import mark
-from guard.core.echoes import secrets
-from guard.core.facts import flat, written
+from guard.core.echoes import secrets, texts_of
 from guard.core.hiding import beginning, echoing
 from guard.core.model import ToolCall
 from guard.core.pointers import at
@@ -88,7 +87,7 @@ def _given(call: ToolCall) -> JsonObject:
 def _hides(question: Approval, redactor: Redactor) -> Redactor:
     """What also hides the secrets among the final arguments: the model may well repeat in its words what it wrote there."""
     given = [at(question.arguments, place) for place in question.secret]
-    secret = [written(one) for there, value in given if there for one in flat(value).values()]
+    secret = [text for there, value in given if there for text in texts_of(value)]
     return veiled(echoing(redactor, question.arguments), _masked(secret))
 
 
