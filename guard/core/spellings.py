@@ -48,11 +48,11 @@ def finder(shown: Mapping[str, str]) -> Finds | None:
 
 # -- as text ---------------------------------------------------------------------------------------------------------------
 
-_BREAK = re.compile(r"[ \t]*[\r\n]\s*")
+_BREAK = re.compile(r"[ \t]{0,40}[\r\n]\s*")
 _BLANK = re.compile(r"\s+|\+")
 _ESCAPE = re.compile(
-    r"(?P<url>(?:%[0-9A-Fa-f]{2})+)|(?P<html>&#?[0-9A-Za-z]{1,31};)|(?P<wide>(?:\\+u[0-9A-Fa-f]{4})+)|(?P<byte>(?:\\+x[0-9A-Fa-f]{2})+)"
-    r"|(?P<long>\\+U[0-9A-Fa-f]{8})|(?P<break>\\+[nr])|(?P<sign>\\+[\"'/tbf\\])|(?P<gap>[ \t]*[\r\n]\s*)"
+    r"(?P<url>(?:%[0-9A-Fa-f]{2})+)|(?P<html>&#?[0-9A-Za-z]{1,31};)|(?P<wide>(?:\\{1,8}u[0-9A-Fa-f]{4})+)|(?P<byte>(?:\\{1,8}x[0-9A-Fa-f]{2})+)"
+    r"|(?P<long>\\{1,8}U[0-9A-Fa-f]{8})|(?P<break>\\{1,8}[nr])|(?P<sign>\\{1,8}[\"'/tbf\\])|(?P<gap>[ \t]{0,40}[\r\n]\s*)"
 )
 _SIGNS = {"t": "\t", "b": "\b", "f": "\f"}
 
@@ -184,8 +184,8 @@ def _put(text: str, places: list[tuple[int, int, str]]) -> str:
 # -- as code ---------------------------------------------------------------------------------------------------------------
 
 _SAFE = str.maketrans("-_", "+/")
-_LINES = re.compile(r"(?:\\+[rn]|[\r\n])+[ \t]*")
-_NO_HEX = re.compile(r"0x|\\+x|[^0-9a-f]")
+_LINES = re.compile(r"(?:\\{1,8}[rn]|[\r\n])+[ \t]*")
+_NO_HEX = re.compile(r"0x|\\{1,8}x|[^0-9a-f]")
 _NO_DIGITS = re.compile(r"[^0-9]+")
 _HEX_RUN = re.compile(r"(?:0x|\\{1,4}x)?[0-9A-Fa-f]{2,}(?:(?:0x|\\{1,4}x|[\s:,;_%-]){1,4}[0-9A-Fa-f]{2,}+(?![G-Zg-z]))*")
 _BYTES_RUN = re.compile(r"[0-9]{1,3}(?:[\s,;]{1,4}[0-9]{1,3}){3,}")
