@@ -70,6 +70,7 @@ HELPERS = (
     "rights",
     "handles",
     "cutting",
+    "spellings",
     "hiding",
     "echoes",
     "sealing",

@@ -71,6 +71,26 @@ class Loose:
     b: int
 
 
+@dataclass(slots=True)
+class Watched:
+    """Refuses some values whenever they are set."""
+
+    a: int
+    b: int
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if value < 0:
+            raise ValueError("below zero")
+        object.__setattr__(self, name, value)
+
+
+@dataclass(slots=True)
+class Heir(Watched):
+    """Takes that over."""
+
+    c: int = 0
+
+
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "row": (row("started"), {"status": "done", "at": 3.0}),
     "key": (key(1), {"turn": 4}),
@@ -84,6 +104,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "checked": (Checked(1), {"b": 3}),
     "not given": (Counted(1), {"a": 3}),
     "loose": (Loose(1, 2), {"b": 3}),
+    "watched": (Watched(1, 2), {"b": 3}),
 }
 
 
@@ -103,9 +124,11 @@ def test_it_gives_what_the_standard_function_gives(value: Any, changes: dict[str
         (row("started"), {"nothing": 1}, TypeError),
         (Checked(1), {"a": -1}, ValueError),
         (Counted(1), {"b": 1}, ValueError),
+        (Watched(1, 2), {"a": -1}, ValueError),
+        (Heir(1, 2), {"a": -1}, ValueError),
         ("text", {"a": 1}, TypeError),
     ],
-    ids=["no field", "refused", "not given", "no dataclass"],
+    ids=["no field", "refused", "not given", "watched", "heir", "no dataclass"],
 )
 def test_it_raises_what_the_standard_function_raises(value: Any, changes: dict[str, Any], kind: type[Exception]) -> None:
     """A name that is no field, a value that the class refuses, a field that is not given, and what is no dataclass."""

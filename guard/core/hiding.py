@@ -16,6 +16,7 @@ from guard.core.handles import Token
 from guard.core.ports import Redactor
 from guard.core.redaction import BELOW, MASKS
 from guard.core.replacing import replace
+from guard.core.spellings import finder
 from guard.core.values import Json, JsonObject, encode
 
 _MAX_LEAF = 250_000  # characters of one text inside a record; what is longer is cut before it is looked at
@@ -205,20 +206,14 @@ def together(texts: list[str], redactor: Redactor, kinds: set[str]) -> list[str]
 
 def echoing(redactor: Redactor, arguments: JsonObject) -> Redactor:
     """A redactor for the answer to one call: a secret that its arguments held is one wherever it stands, whoever sends it back."""
-    secrets = sorted(_secrets(arguments, None, redactor), key=len, reverse=True)
-    if not secrets:
+    find = finder(dict.fromkeys(_secrets(arguments, None, redactor), MASKS["secret"]))
+    if find is None:
         return redactor
 
     def detect(key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
-        clear = text
-        for secret in secrets:
-            clear = clear.replace(secret, MASKS["secret"])
+        clear, count = find(text)
         shown, found = redactor.detect(key, clear)
-        return (
-            (text, ())
-            if clear is text and not found
-            else (shown, found if clear == text else (*dict.fromkeys(("secret", *found)),))
-        )
+        return (shown, (*dict.fromkeys(("secret", *found)),)) if count else (shown, found) if found else (text, ())
 
     return replace(redactor, detect=detect, quiet=_loud, sift=frozenset)
 

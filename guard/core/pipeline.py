@@ -215,7 +215,7 @@ def _approve(board: Board) -> p.Flow[None]:
             continue  # it goes on under the grant that it was taken under
         question = proposal(call, call.approval, key, context.policy.version, context.now, board.edits(index))
         veil, salt = board.redactor(index), board.salts[index]
-        question = beside(question, context.words, veil, salt)
+        question = beside(question, context.words, ([one.call for one in board.items], context.policy.tools), veil, salt)
         event = partial(audit_asked.requested, question, key, item.call, context.redactor, veil, salt)
         lost = index in board.lost  # it is in doubt until somebody says yes, so it will not be held: the question opens now
         ask = p.AskApproval(

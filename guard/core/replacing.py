@@ -1,7 +1,7 @@
 """Replacing: a frozen dataclass with some of its fields changed, as `dataclasses.replace` gives it, in less than half of its time.
 
 Every step of a call makes rows of two dozen fields anew, and the standard way asks each field for its options and calls `__init__` by keywords. This one
-copies the slots. A class that does anything else when it is made (`__post_init__`, fields that `__init__` does not take, no slots) goes the standard
+copies the slots. A class that does anything else when it is made (`__post_init__`, its own `__setattr__`, fields that `__init__` does not take, no slots) goes the standard
 way. Type checkers see the standard function. May not know any class. Comes before everything that replaces.
 """
 
@@ -47,7 +47,7 @@ def _replace(value: Any, /, **changes: Any) -> Any:
 
 def _slots(kind: type) -> Slots | None:
     """The slots of a class whose objects are nothing but their fields; None for any other."""
-    if not dataclasses.is_dataclass(kind) or hasattr(kind, "__post_init__") or kind.__dictoffset__:
+    if not dataclasses.is_dataclass(kind) or hasattr(kind, "__post_init__") or kind.__dictoffset__ or _sets(kind):
         return None
     fields = dataclasses.fields(kind)
     places = {one.name: getattr(kind, one.name, None) for one in fields if one.init}
@@ -55,6 +55,12 @@ def _slots(kind: type) -> Slots | None:
     if len(writes) < max(len(fields), 2):  # of one name `attrgetter` gives no tuple
         return None
     return attrgetter(*writes), writes
+
+
+def _sets(kind: type) -> bool:
+    """Whether a class, or one that it is made of, brings a `__setattr__` of its own; what is frozen has the one that `dataclass` made."""
+    brings = [vars(one) for one in kind.__mro__[:-1] if "__setattr__" in vars(one)]
+    return not all("__dataclass_params__" in own and own["__dataclass_params__"].frozen for own in brings)
 
 
 if not TYPE_CHECKING:

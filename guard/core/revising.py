@@ -14,7 +14,7 @@ from guard.core import ports as p
 from guard.core.approve import question
 from guard.core.authorize import asks
 from guard.core.board import Board
-from guard.core.context import Context, Item
+from guard.core.context import Context, Item, salt_of
 from guard.core.model import Approval, AuthorizedCall, Outcome, Refusal, Session, ToolCall, ValidCall
 from guard.core.paths import Path
 from guard.core.persons import named
@@ -23,6 +23,7 @@ from guard.core.quotas import wanted
 from guard.core.reasons import Reason
 from guard.core.replacing import replace
 from guard.core.rules import Tool
+from guard.core.spoken import again
 from guard.core.validate import fingerprint
 from guard.core.values import Json, digest
 
@@ -69,6 +70,7 @@ def revise(
         mark = fingerprint(replace(valid.tool, definition=old.definition), valid.digest, context.ref)
         asked = replace(asked, definition=old.definition, fingerprint=mark)
     new = _next(old, asked, editor, () if known else (LATER,))
+    new = replace(new, words=again(new, board.redactor(0), salt_of(row, "")))
     waits = replace(
         row,
         fingerprint=new.fingerprint,

@@ -12,14 +12,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from guard.core.acting import Vaulted
-from guard.core.echoes import echoless, forms, secrets, sought
+from guard.core.echoes import echoless, secrets, veiling
 from guard.core.fields import HIDDEN
 from guard.core.handles import HASH, Token, handle, normal
 from guard.core.hiding import echoing
 from guard.core.keytree import FieldRule
 from guard.core.model import ConversationRef
 from guard.core.ports import Execute, Redactor
-from guard.core.replacing import replace
 from guard.core.values import Json, canonical, digest
 from guard.core.views import Revealed
 
@@ -145,15 +144,4 @@ def answering(redactor: Redactor, command: Execute) -> Redactor:
 
 @lru_cache(maxsize=64)
 def _veiled(redactor: Redactor, revealed: tuple[Revealed, ...]) -> Redactor:
-    names = {form.casefold(): one.handle for one in revealed if one.text for form in forms(one.text)}
-    pattern = re.compile("|".join(map(sought, sorted(names, key=len, reverse=True))) or r"(?!)", re.IGNORECASE)
-
-    def detect(key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
-        whole = names.get(text.strip().casefold())
-        if whole is not None:
-            return whole, ("handle",)
-        new, count = pattern.subn(lambda match: names.get(match[0].casefold(), HIDDEN), text)
-        shown, kinds = redactor.detect(key, new)
-        return (shown, (*kinds, "handle")) if count else (shown, kinds)
-
-    return replace(redactor, detect=detect, quiet=lambda _: False, sift=frozenset, tells=bool)
+    return veiling(redactor, {one.text: one.handle for one in revealed}, "handle")

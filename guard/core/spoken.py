@@ -6,20 +6,29 @@ the pipeline where a question is asked. Pure.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from guard.core.approval import Approval, Words
 from guard.core.commitments import mark
-from guard.core.facts import flat, written
+from guard.core.echoes import secrets, texts_of
 from guard.core.hiding import beginning, echoing
+from guard.core.model import ToolCall
 from guard.core.pointers import at
 from guard.core.ports import Redactor
+from guard.core.redaction import MASKS
+from guard.core.rules import Tool
 from guard.core.sealing import veiled
+from guard.core.values import JsonObject, read_json
 from guard.core.views import Revealed
 from guard.core.wording import MOST
 
+Reply: TypeAlias = tuple[Iterable[ToolCall], Mapping[str, Tool]]
+"""All calls of a reply, and the tools of the policy by name."""
 
-def beside(question: Approval, text: str, redactor: Redactor, salt: str) -> Approval:
+
+def beside(question: Approval, text: str, reply: Reply, redactor: Redactor, salt: str) -> Approval:
     """The question with what the model wrote beside its call; blanks are nothing. `salt` is the call's own.
 
     What fails here leaves the words out, never the question: they are no part of the call.
@@ -28,14 +37,59 @@ def beside(question: Approval, text: str, redactor: Redactor, salt: str) -> Appr
         return question
     try:
         whole = text.encode("utf-8", "replace").decode()  # no store takes half a character
-        shown = beginning(whole, MOST, _hides(question, redactor))[0]
+        hides = _over(reply, _hides(question, redactor))
+        shown = beginning(whole, MOST, hides)[0]
     except Exception:  # noqa: BLE001 - what cannot be made safe to show is not kept
         shown = ""
     return replace(question, words=Words(text=shown, size=len(text), digest=mark(shown, redactor, salt)))
 
 
+def again(question: Approval, redactor: Redactor, salt: str) -> Words:
+    """The words of a question whose arguments a person changed: without the secrets that these are now."""
+    kept = question.words
+    if not kept.text:
+        return kept
+    try:
+        shown = _hides(question, redactor).detect(None, kept.text)[0]
+    except Exception:  # noqa: BLE001 - as above
+        shown = ""
+    return kept if shown == kept.text else replace(kept, text=shown, digest=mark(shown, redactor, salt))
+
+
+def _over(reply: Reply, redactor: Redactor) -> Redactor:
+    """What also hides the secrets of all calls of the reply, whatever became of them: its words stand beside each of them.
+
+    Raises ValueError or TypeError where the arguments of a call that may hold one cannot be read.
+    """
+    found: dict[str, None] = {}
+    calls, tools = reply
+    for call in calls:
+        tool = tools.get(call.tool)
+        try:
+            given = _given(call)
+        except (ValueError, TypeError):
+            if tool is not None and any(rule.secret for rule in tool.approval):
+                raise
+            continue
+        redactor = echoing(redactor, given)
+        found |= dict.fromkeys(secrets(tool, given) if tool is not None else ())
+    return veiled(redactor, _masked(sorted(found)))
+
+
+def _given(call: ToolCall) -> JsonObject:
+    raw = call.arguments
+    value = (read_json(raw) if raw.strip() else {}) if isinstance(raw, str) else raw or {}
+    if not isinstance(value, dict):
+        raise TypeError("arguments are an object")
+    return value
+
+
 def _hides(question: Approval, redactor: Redactor) -> Redactor:
-    """What also hides the secrets among the arguments: the model may well repeat in its words what it wrote there."""
+    """What also hides the secrets among the final arguments: the model may well repeat in its words what it wrote there."""
     given = [at(question.arguments, place) for place in question.secret]
-    secret = [written(one) for there, value in given if there for one in flat(value).values()]
-    return veiled(echoing(redactor, question.arguments), [Revealed(text, "[secret]", "") for text in secret])
+    secret = [text for there, value in given if there for text in texts_of(value)]
+    return veiled(echoing(redactor, question.arguments), _masked(secret))
+
+
+def _masked(texts: Iterable[str]) -> list[Revealed]:
+    return [Revealed(text, MASKS["secret"], "") for text in texts]

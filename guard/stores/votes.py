@@ -162,6 +162,7 @@ def revise(tables: Tables, approval_id: str, given: Revised) -> Approval | Appro
         raise ExceededError(taken[0])
     tables.append(given.event)
     ended = replace(old, status="superseded", superseded_by=given.question.id, ended_by=given.question.edited_by)
+    ended = replace(ended, words=replace(ended.words, text=given.question.words.text))  # a secret of the new one may stand in it
     tables.close_asked(replace(asked, approval=replace(ended, ended_at=tables.now)))
     withdrawn(tables, ended)
     tables.open(Asked(approval=given.question, run=asked.run))
