@@ -7,8 +7,9 @@ import json
 import pytest
 
 from guard.cli.records import Entry, json_line
-from guard.cli.show import json_text, unseen
+from guard.cli.show import json_text
 from guard.core.ports import Sealed
+from guard.core.unseen import unseen
 
 TEXTS = {
     "C1": "\x9b2J",

@@ -139,6 +139,17 @@ def test_what_is_announced_is_not_lost_with_a_claim(store: Store) -> None:
     assert sorted(kinds(store)) == ["call.begin", "call.begin", "first"]
 
 
+def test_what_waits_to_be_written_makes_no_second_winner(store: Store) -> None:
+    """A record that is written on the way of a claim changes the file as well: it must not pass for the claim."""
+    store.open(REF)
+    assert isinstance(store.claim(claim(mark="m1")), Won)
+    store.announce((event("first"),))
+    assert not isinstance(store.claim(claim(mark="m1")), Won)
+    store.announce((event("second"),))
+    assert not isinstance(store.claim(claim(key(2), mark="m1")), Won)  # its twin
+    assert sorted(kinds(store)) == ["call.begin", "first", "second"]
+
+
 def test_every_kind_that_a_guard_writes_is_of_the_form_that_ships(folder: Path) -> None:
     """A walk through everything that a guard does: each kind appears, and each record fits the schema."""
     (folder / "tools.yaml").write_text(BASE.replace("approve: {by: [boss]}", "approve: {by: [boss], expires: 1h}"), "utf-8")

@@ -76,8 +76,8 @@ class FileTables(SqlTables):
 
     def take(self, given: Plain) -> Won | None:
         """Take a plain call."""
+        seq, prev, own, body = self.sealed(given.event)  # may write what was appended before
         before = self.connection.total_changes
-        seq, prev, own, body = self.sealed(given.event)
         self.connection.execute(TAKE, (*given.columns, self.now, seq, prev, own, body))
         if self.connection.total_changes == before:
             return None
