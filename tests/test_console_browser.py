@@ -215,7 +215,7 @@ def test_by_keyboard(browser: Browser, served: Served) -> None:
             if stops[-1] == "Approve":
                 break
         assert stops[0] == "To the content"
-        assert stops[-4:] == ["note", "grant", "Reject", "Approve"]
+        assert stops[-5:] == ["note", "Grants", "grant", "Reject", "Approve"]
         page.keyboard.press("Enter")
         expect(page.locator("main")).to_contain_text("Approved, has not run yet (by b1")
 
