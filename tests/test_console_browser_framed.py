@@ -1,0 +1,41 @@
+"""The console inside somebody else's page, in a real browser: nothing of it is shown there, so nobody is led to press its buttons unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from browser_kit import NEEDS_CHROMIUM, Served, chromium, person
+from http_service_kit import Service, says
+from playwright.sync_api import Browser
+
+pytestmark = [pytest.mark.slow, NEEDS_CHROMIUM]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with Served(tmp_path_factory.mktemp("console")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.mark.parametrize("path", ["/approvals/{approval}", "/approvals", "/approvals/batch", "/grants", "/sign-in"])
+def test_a_framed_page_shows_nothing(browser: Browser, served: Served, path: str) -> None:
+    """Of a signed-in person, from another origin: the frame holds the browser's own refusal and no word of the console."""
+    approval = served.held("pay", payee="Framed", amount=7)
+    address = served.site + path.format(approval=approval)
+    with (
+        Service(says(200, f"<h1>A game</h1><iframe src='{address}'></iframe>", "text/html")) as other,
+        person(browser, served, "b1") as page,
+    ):
+        game = page.context.new_page()
+        game.goto(f"http://127.0.0.1:{other.port}/")
+        game.wait_for_load_state("networkidle")
+        [framed] = game.frames[1:]
+        assert framed.url.startswith("chrome-error:")
+        assert not {"Framed", "Approve", "Sign in"} & set(framed.content().replace("<", " ").replace(">", " ").split())
