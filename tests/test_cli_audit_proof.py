@@ -94,7 +94,7 @@ def test_a_part_of_an_export_is_taken_as_one_only_when_it_is_said(run: Run, aske
         (("verify", "--checkpoints", "none"), "cannot be read"),
         (("verify", "--public-key", "x+y+z"), "no public key"),
         (("verify", "--store", "sqlite:///none.db"), "there is no such store"),
-        (("checkpoint", "--key", "none", "--to", "c"), "the key cannot be read"),
+        (("checkpoint", "--key", "none", "--to", "c"), "there is no such file (name another one with --key)"),
         (("checkpoint", "--key", "people.yaml", "--to", "c"), "key"),
     ],
     ids=["export", "checkpoints", "key", "store", "no-key", "not-a-key"],

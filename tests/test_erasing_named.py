@@ -72,7 +72,7 @@ def test_erasing_says_whose_it_is_before(two: tuple[Path, str, str]) -> None:
     ran = command(*words, "--reference", kim, "--yes", "--json", cwd=folder)
     assert [one["conversation"] for one in ran.json["conversations"]] == ["kims"]
     ran = command(*words, "--person", "nobody", "--dry-run", cwd=folder)
-    assert (ran.code, ran.out, ran.err) == (0, "", "guard: to be erased: nothing\n")
+    assert (ran.code, ran.out, ran.err) == (1, "", "guard: no record is about nobody\n")
 
 
 def test_a_reference_is_written_as_records_show_it(two: tuple[Path, str, str]) -> None:

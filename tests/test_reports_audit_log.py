@@ -44,7 +44,8 @@ def test_a_value_never_starts_a_record_br_221(tmp_path: Path, wire: str, text: s
     desk = start(tmp_path, wire, NOTE, {"note": note}, store="sqlite")
     desk.propose(("c1", "note", {"t": text.replace("\x00", "")}))
     desk.guard.call(ToolCall(text, "note", {"t": text}), U1, conversation="one")
-    desk.guard.call(ToolCall("c", text, {"t": "x"}), replace(U1, principal=f"u{text}"), conversation=f"two{text}")
+    whole = text.replace("\ud800", "")  # half a character in a name is refused at the door: test_opening_names.py
+    desk.guard.call(ToolCall("c", text, {"t": "x"}), replace(U1, principal=f"u{whole}"), conversation=f"two{whole}")
     number = len(desk.audit())
     assert not any(event["kind"] == "approval.resolved" for event in desk.audit())
     for record in desk.guard.store.audit():

@@ -293,7 +293,7 @@ def test_the_command_migrates_once_and_says_from_where(tmp_path: Path) -> None:
                 f'{{"from":{schema.VERSION},"to":{schema.VERSION},"due":false,"migrated":false}}\n',
                 f"the database is at version {schema.VERSION} already\n",
             ]
-    assert serve(tmp_path, "memory://")[0] == 1
+    assert serve(tmp_path, "memory://")[0] == 2
 
 
 def serve(folder: Path, store: str, *more: str) -> tuple[int, str]:

@@ -13,7 +13,7 @@ import html
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
@@ -106,18 +106,17 @@ def _meaning(match: re.Match[str]) -> str:
         return raw.decode("latin-1")
 
 
-def _layers(text: str, *, blank: bool) -> Iterator[_View]:
+def _layers(text: str, *, blank: bool) -> list[_View]:
     """The text, and what it is with one escape after the other undone; `blank`: without any white space."""
     view = _plain(text)
-    yield view
+    found = [view]
     for _ in range(_LAYERS):
         new = _undone(view, _ESCAPE, _meaning)
         if new is view:
             break
         view = new
-        yield view
-    if blank:
-        yield _undone(view, _BLANK, lambda _: "")
+        found.append(view)
+    return [*found, _undone(view, _BLANK, lambda _: "")] if blank else found
 
 
 def _lower(text: str) -> str:
@@ -235,18 +234,20 @@ class _Code:
         return any(form in read for form in self.forms)
 
 
-def _codes(text: str) -> Iterator[_Code]:
+def _codes(text: str) -> list[_Code]:
     """The codes of a text, each with what of it is the same whatever stands before and behind the text."""
     first = text.encode("utf-8", "replace")
     if len(first) < _LEAST:
-        return
+        return []
     raws = {first, text.encode("utf-16-le", "replace"), text.encode("utf-16-be", "replace")}
     raws |= {text.encode("latin-1")} if all(ord(char) < 256 for char in text) else set()
-    yield _Code(_HEX_RUN, _hex, frozenset(raw.hex() for raw in raws))
-    yield _Code(_BYTES_RUN, _numbers, frozenset(f",{','.join(map(str, raw))}," for raw in raws))
-    yield _Code(_BASE64_RUN, _joined, frozenset(_inner(raw, shift, base64.b64encode, 6) for raw in raws for shift in range(3)))
     small = frozenset(_inner(raw, shift, base64.b32encode, 5).lower() for raw in raws for shift in range(5))
-    yield _Code(_BASE64_RUN, _small, small)
+    return [
+        _Code(_HEX_RUN, _hex, frozenset(raw.hex() for raw in raws)),
+        _Code(_BYTES_RUN, _numbers, frozenset(f",{','.join(map(str, raw))}," for raw in raws)),
+        _Code(_BASE64_RUN, _joined, frozenset(_inner(raw, shift, base64.b64encode, 6) for raw in raws for shift in range(3))),
+        _Code(_BASE64_RUN, _small, small),
+    ]
 
 
 def _inner(raw: bytes, shift: int, encode: Callable[[bytes], bytes], width: int) -> str:

@@ -25,7 +25,7 @@ _ID_WORDS = frozenset(
 )
 _CARD_WORDS = frozenset({"card", "cards", "pan", "creditcard", "cc", "payment"})
 _PLAIN_WORDS = frozenset({"number", "num", "no", "nr", "value", "code", "ref", "reference", "key", "name"})
-_SENTENCE = re.compile(r"[^0-9 -]\s|\s[^0-9 -]")
+_SENTENCE = re.compile(r"[^0-9 -][ \t\r\n]|[ \t\r\n][^0-9 -]")
 """A blank beside something that belongs to no number."""
 _VALUE = bytes(code - 48 if 48 <= code < 58 else 0 for code in range(256))
 _DOUBLED = bytes(sum(divmod(2 * value, 10)) for value in _VALUE)
