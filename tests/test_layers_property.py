@@ -211,7 +211,8 @@ def _compare(
     SEEN[f"{known[-1].status} -> {last.status}"] += 1
     assert RANK[last.status] <= RANK[known[-1].status], (call, known[-1], last)
     if last.status == known[-1].status == "done":
-        assert _shown(last.content) <= _shown(known[-1].content)
+        # a bound on bytes hides nothing from anybody: where it cut the wider result, fewer fields may fit whole
+        assert CUT in str(known[-1].content) or _shown(last.content) <= _shown(known[-1].content)
     if last.status == known[-1].status == "held":
         _compare_voters(wide, both, known[-1], last)
 
