@@ -12,7 +12,7 @@ from grants_kit import BOSS, OFFERS, U1, code_of, desk, granted, look, outcome, 
 from reports import U2, Desk
 
 from guard import ApprovalError, Session
-from guard.core.grants import constrained
+from guard.core.covering import constrained
 from guard.core.offers import Offer
 from guard.core.paths import parse_path
 

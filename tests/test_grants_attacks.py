@@ -13,7 +13,8 @@ from grants_kit import BOSS, U1, code_of, desk, granted, states, tried
 from reports import Desk
 
 from guard import ApprovalError, Guard
-from guard.core.grants import Giver, Grant, constrained, fits
+from guard.core.covering import constrained, fits
+from guard.core.grants import Giver, Grant
 from guard.core.offers import Offer
 from guard.core.paths import parse_path
 

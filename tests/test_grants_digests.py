@@ -11,8 +11,9 @@ from reports import BOSS, Desk
 from web_kit import POLICY as SERVED
 from web_kit import web
 
+from guard.core.covering import fits
 from guard.core.grant_words import promised, words
-from guard.core.grants import Grant, fits, shown
+from guard.core.grants import Grant, shown
 from guard.core.presented import mask
 from guard.core.replacing import replace
 from guard.core.values import canonical, digest

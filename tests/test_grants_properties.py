@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from stores_kit import Clock
 
 from guard import ApprovalError, Guard, PolicyWarning, Session, ToolCall
-from guard.core.grants import Giver, Grant, constrained, fits, offered, rule_mark
+from guard.core.covering import constrained, fits, offered
+from guard.core.grants import Giver, Grant, rule_mark
 from guard.core.offers import Offer
 from guard.core.paths import parse_path
 from guard.core.reasons import Reason

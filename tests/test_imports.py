@@ -43,6 +43,7 @@ LANGUAGE = (
     "names",
     "approval",
     "grants",
+    "covering",
     "blocks",
     "model",
     "commands",
@@ -55,6 +56,7 @@ LANGUAGE = (
     "outbox",
 )  # each may use those before it
 HELPERS = (
+    "lasting",
     "sources",
     "telling",
     "pointers",
@@ -72,6 +74,7 @@ HELPERS = (
     "cutting",
     "spellings",
     "hiding",
+    "effect_line",
     "echoes",
     "sealing",
     "putback",
@@ -127,6 +130,7 @@ BOUNDARY = (
     "core.names",
     "core.approval",
     "core.grants",
+    "core.covering",
     "core.blocks",
     "core.model",
     "core.searching",
@@ -156,7 +160,7 @@ def _core() -> dict[str, tuple[str, ...]]:
     rules["core.redact"] += ("core.cutting", "core.hiding")
     rules["core.bind"] += ("core.putback",)
     rules["core.ground"] += ("core.sources",)
-    rules["core.limit"] += ("core.sources", "core.budgets_of_people")  # whose a quota is
+    rules["core.limit"] += ("core.lasting", "core.sources", "core.budgets_of_people")  # whose a quota is
     return rules
 
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from guard.core.covering import drawn as amount_of
+from guard.core.covering import fits, offered, reaches, room
 from guard.core.edited import changed
 from guard.core.granting import Standing
-from guard.core.grants import ZERO, Giver, Grant, fits, offered, reaches, room, rule_mark
-from guard.core.grants import drawn as amount_of
+from guard.core.grants import ZERO, Giver, Grant, rule_mark
 from guard.core.model import Allow, Approval, AuthorizedCall, CallKey, ConversationRef, Hold, Refusal, ValidCall
 from guard.core.names import alike, distinct
 from guard.core.paths import Path

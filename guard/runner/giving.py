@@ -12,8 +12,9 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from guard.core.approve import may_give
+from guard.core.covering import constrained, offered
 from guard.core.grant_words import promised
-from guard.core.grants import Giver, Grant, constrained, offered
+from guard.core.grants import Giver, Grant
 from guard.core.model import Approval
 from guard.core.names import alike
 from guard.core.offers import Offer, Scope

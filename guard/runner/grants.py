@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 from guard.core import grant_records
 from guard.core.approval import Assurance, Seen, Via
 from guard.core.approve import stands
+from guard.core.covering import covers
 from guard.core.grant_words import promised, words
 from guard.core.granting import Asking, FindGrants
-from guard.core.grants import Giver, Grant, GrantStatus, covers, rule_mark
+from guard.core.grants import Giver, Grant, GrantStatus, rule_mark
 from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.names import real
 from guard.core.offers import Offer, Scope

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
+from guard.core.covering import covers, drawn, fits, reaches, room
 from guard.core.granting import Asking, FindGrants, Standing, UseGrant
-from guard.core.grants import Grant, Use, covers, drawn, fits, reaches, room
+from guard.core.grants import Grant, Use
 from guard.core.model import Approval, ConversationRef
 from guard.core.names import alike
 from guard.core.ports import CallRow, Charge, Conflict, Event
