@@ -17,7 +17,7 @@ from guard.core.model import Approval, Session
 from guard.errors import ApprovalError
 from guard.redactors import redactor
 from guard.runner import Approvals, View
-from guard.runner.approvals import concerns, wrote
+from guard.runner.deciders import concerns, wrote
 from guard.runner.doubts import Doubts
 from guard.runner.grants import Grants
 from guard.runner.guard import Guard

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from guard.core import audit_votes
-from guard.core.approval import Approval, Assurance, Ballot, Seen, Via
+from guard.core.approval import Approval, Assurance, Seen, Via
 from guard.core.model import Outcome, Session
 from guard.core.names import distinct
 from guard.core.persons import called
@@ -25,6 +25,7 @@ from guard.core.wording import Ran, became
 from guard.errors import ApprovalError
 from guard.runner import editing
 from guard.runner.behind import hiding, salted
+from guard.runner.deciders import ballot_of, barred, concerns, not_found, wrote
 from guard.runner.drivers import SyncRun
 from guard.runner.opening import listed
 
@@ -70,14 +71,14 @@ class Approvals:
         """One approval, by its id (or itself, looked up anew), with its final arguments in full. Raises ApprovalError (`not_found`)."""
         approval_id = approval_id.id if isinstance(approval_id, Approval) else str(approval_id)
         found = self._guard.store.approval(approval_id)
-        return found if found is not None else _not_found(approval_id)
+        return found if found is not None else not_found(approval_id)
 
     def view(self, approval_id: str | Approval, viewer: Session) -> View:
         """What this person is shown before a vote. Raises ApprovalError (`not_found`) unless they may decide about it, asked for it or edited it."""
         approval, viewer = self.show(approval_id), self._guard.known(viewer)
         entitled = self.entitled(approval, viewer)
         if not entitled and not concerns(approval, viewer) and not wrote(approval, viewer):
-            _not_found(approval.id)
+            not_found(approval.id)
         previous = self._before(approval)
         counted = distinct(vote.by for vote in approval.yes if self._rights.still(approval, vote))
         return View(
@@ -151,12 +152,12 @@ class Approvals:
             raise ApprovalError("not_entitled", "an editor is a Session that the host authenticated")
         editor, rights = self._guard.known(editor), self._rights
         approval = self.show(approval_id)
-        refusal = _barred(replace(approval, authors=()), editor, rights) or self._stale(approval, seen)
+        refusal = barred(replace(approval, authors=()), editor, rights) or self._stale(approval, seen)
         if refusal is not None:
             raise refusal
         if not isinstance(reason, str) or not reason.strip():
             raise ApprovalError("not_entitled", "say why: a reason is needed")
-        ballot = _ballot(seen, None, rights, via, assurance)
+        ballot = ballot_of(seen, None, rights, via, assurance)
         return approval, editing.Edit(changes=changes, reason=reason, ballot=ballot, via=via, assurance=assurance)
 
     def edited(self, approval: Approval, editor: Session, edit: editing.Edit, found: Revision | Outcome) -> Approval:
@@ -213,11 +214,11 @@ class Approvals:
             state |= {"presented": ballot.presented, **written} if ballot.presented else written
             return audit_votes.record(kind, after, approver, hides, state, assurance=assurance, via=via)
 
-        refusal = _barred(approval, approver, rights) or self._stale(approval, seen)
+        refusal = barred(approval, approver, rights) or self._stale(approval, seen)
         if refusal is not None:
             store.record((), (lost(refusal.code),))
             raise refusal
-        ballot = _ballot(seen, note, rights, via, assurance)
+        ballot = ballot_of(seen, note, rights, via, assurance)
         by, roles = called(approver, approval.people), tuple(sorted(approver.roles))
         try:
             return store.vote(approval.id, status=decision, by=by, reason=reason, event=counts, roles=roles, ballot=ballot)
@@ -252,7 +253,7 @@ class Approvals:
         if not (own or self.entitled(replace(approval, authors=()), by) or (gave and status == "revoked")):
             if concerns(approval, by):
                 raise ApprovalError("own", "the requester cancels a call; only who may decide about it revokes a yes")
-            _not_found(approval.id)
+            not_found(approval.id)
         if not isinstance(reason, str) or not reason.strip():
             raise ApprovalError("not_entitled", "say why: a reason is needed")
         hides = hiding(self._guard, editing.key_of(approval), approval.arguments)
@@ -264,37 +265,3 @@ class Approvals:
         return self._guard.store.end(
             approval.id, status="revoked" if status == "revoked" else "cancelled", by=called(by, approval.people), event=ended
         )
-
-
-def concerns(approval: Approval, who: Session) -> bool:
-    """Whether this person asked for the call."""
-    return who.means(approval.requester) and who.tenant == approval.tenant
-
-
-def wrote(approval: Approval, who: Session) -> bool:
-    """Whether this person edited the call."""
-    return any(map(who.means, approval.authors)) and who.tenant == approval.tenant
-
-
-def _barred(approval: Approval, approver: Session, rights: Rights) -> ApprovalError | None:
-    """Why this person's vote does not count, whatever it says. A stranger hears that there is nothing."""
-    if rights.may(approval, approver):
-        return None
-    if concerns(approval, approver):
-        return ApprovalError("own", "the requester may not decide about this call; another person must")
-    if wrote(approval, approver):
-        return ApprovalError("own", "who edited a call has written it too: another person must decide")
-    return _nothing(approval.id)
-
-
-def _ballot(seen: Seen | None, note: str | None, rights: Rights, via: Via, assurance: Assurance) -> Ballot:
-    meant = {} if seen is None else {"revision": seen.revision, "fingerprint": seen.fingerprint, "presented": seen.presented}
-    return Ballot(**meant, note=note, assurance=assurance, via=via, counts=rights.still)  # type: ignore[arg-type]
-
-
-def _nothing(approval_id: str) -> ApprovalError:
-    return ApprovalError("not_found", f"there is no approval {approval_id} that this person may decide about")
-
-
-def _not_found(approval_id: str) -> NoReturn:
-    raise _nothing(approval_id)

@@ -13,7 +13,8 @@ from guard.core.model import Session
 from guard.core.names import real
 from guard.core.values import JsonObject
 from guard.errors import ApprovalError
-from guard.runner.approvals import Approvals, View, concerns, wrote
+from guard.runner.approvals import Approvals, View
+from guard.runner.deciders import concerns, wrote
 from guard.runner.doubts import Doubts, Unknown
 from guard.web import shapes
 from guard.web.people import Person

@@ -26,7 +26,8 @@ from guard.core.names import real
 from guard.core.values import digest
 from guard.core.wording import Ran
 from guard.errors import ApprovalError
-from guard.runner.approvals import View, concerns, wrote
+from guard.runner.approvals import View
+from guard.runner.deciders import concerns, wrote
 from guard.web import frame, giving, guarding, html
 from guard.web.edits import fields_of
 from guard.web.frame import Problem

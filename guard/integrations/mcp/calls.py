@@ -22,8 +22,8 @@ from guard.integrations.mcp.peer import GoneError, Peer
 from guard.integrations.mcp.results import Mould, formed, mould_of, value_of
 from guard.runner import AsyncGuard
 from guard.runner.ahead import NOTHING_AHEAD, Ahead
-from guard.runner.approvals import concerns
 from guard.runner.chat import Chat
+from guard.runner.deciders import concerns
 from guard.runner.drivers_async import AsyncRun
 from guard.wires import wire
 
