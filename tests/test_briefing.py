@@ -166,7 +166,7 @@ def test_warnings_come_first() -> None:
     ("changed", "said"),
     [
         ({}, ["may run once", "before the time", "runs nothing by itself"]),
-        ({"use_within": 900.0}, ["within 15 min of the last yes"]),
+        ({"use_within": 900.0}, ["within 15 minutes of the last yes"]),
         ({"need": 2}, ["2 different people"]),
     ],
     ids=str,

@@ -99,7 +99,7 @@ def test_at_a_terminal_the_question_names_the_grant(tmp_path: Path, asked: Any) 
 def test_what_may_be_given_is_said_with_the_call(run: Run, asked: Any) -> None:
     """Whoever only approves reads what could be given besides; without offers nothing is said of it."""
     ran = run("approvals", "approve", name(asked), "--yes")
-    assert "may be given with a yes: --grant same_call, 3 uses, for 86400s" in ran.out
+    assert "may be given with a yes: --grant same_call, 3 uses, for 1 day" in ran.out
     assert asked.grants.list(status=None) == ()
 
 

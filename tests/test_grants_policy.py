@@ -114,11 +114,11 @@ WIDE: Files = {**org(), "tools.yaml": ORG.replace("show: [order_id, amount]}", f
 LAYERS = [
     ("none", "approve: {by: [boss]}", ()),
     ("the same", "approve: {by: [boss], grants: [{scope: same_call, uses: 3}]}", ("same_call, 3 uses",)),
-    ("fewer uses, an end", "approve: {by: [boss], grants: {scope: same_call, uses: 2, until: 1h}}", ("same_call, 2 uses, for 3600s",)),
+    ("fewer uses, an end", "approve: {by: [boss], grants: {scope: same_call, uses: 2, until: 1h}}", ("same_call, 2 uses, for 1 hour",)),
     (
         "a smaller amount, tied to more",
         "approve: {by: [boss], grants: [{amount: amount, at_most: 40, sum: 90, same: [order_id, note], until: 1d}]}",
-        ("amount, amount at most 40, sum 90, same order_id, note, for 86400s",),
+        ("amount, amount at most 40, sum 90, same order_id, note, for 1 day",),
     ),
     ("more uses", "approve: {by: [boss], grants: [{scope: same_call, uses: 4}]}", None),
     ("no bound", "approve: {by: [boss], grants: [same_call]}", None),

@@ -12,6 +12,7 @@ from guard.cli.tables import pairs
 from guard.core.approval import Approval
 from guard.core.briefing import deciders, permits, utc
 from guard.core.facts import ORIGINS, shown
+from guard.core.lasting import lasting
 from guard.core.legible import backwards, disguised
 from guard.core.names import real
 from guard.core.pointers import pointer, within
@@ -100,7 +101,7 @@ def _use(approval: Approval) -> list[tuple[str, str]]:
     if approval.status in ("approved", "expired") and approval.use_by is not None:
         return [("use by", utc(approval.use_by))]
     within = approval.use_within
-    return [] if within is None or approval.status != "pending" else [("use within", f"{within:g} seconds of the yes")]
+    return [] if within is None or approval.status != "pending" else [("use within", f"{lasting(within)} of the yes")]
 
 
 def difference_lines(previous: Approval | None, approval: Approval) -> list[str]:

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 
 from guard.core import facts, legible, wording
 from guard.core.approval import Approval
-from guard.core.facts import Argument, span
+from guard.core.facts import Argument
+from guard.core.lasting import lasting
 from guard.core.legible import Piece
 from guard.core.names import real
 from guard.core.values import JsonObject
@@ -87,7 +88,7 @@ def briefing(approval: Approval, document: JsonObject, presented: str, now: floa
 
 def permits(approval: Approval) -> tuple[str, ...]:
     """What a yes means, in sentences."""
-    within = span(approval.use_within) if approval.use_within is not None else ""
+    within = lasting(approval.use_within) if approval.use_within is not None else ""
     until = f"within {within} of the last yes" if within else "before the time at which it expires"
     told = [f"This one call may run once, with exactly these arguments, {until}. Nothing else is permitted."]
     if approval.need > 1:

@@ -14,6 +14,7 @@ from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from types import MappingProxyType
 
 from guard.core.budgets_of_people import person_scope
+from guard.core.lasting import lasting
 from guard.core.model import AuthorizedCall, CallKey, Refusal, Usage, ValidCall
 from guard.core.paths import Path
 from guard.core.ports import Charge, Ledger, Opened
@@ -274,22 +275,13 @@ def _passed(charge: Charge, window: float) -> Refusal:
     what = {"sum": "the sum of amounts", "equal": "equal calls"}.get(counts, "calls") + (
         " of this tool" if tools == "tool" else ""
     )
-    detail = f"The limit on {what} within {_spelled(window)}."
+    detail = f"The limit on {what} within {lasting(window)}."
     extra: dict[str, object] = {}
     if charge.again is not None:
         when = _moment(charge.again)
         detail += f" The same may fit again from {when} on."
         extra = {"not_before": when}
     return Refusal(reason=Reason.LIMIT_REACHED, detail=detail, rules=(charge.rule,), extra=extra)
-
-
-def _spelled(seconds: float) -> str:
-    """A length of time in its largest whole unit."""
-    for unit, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        count, rest = divmod(seconds, unit)
-        if count and not rest:
-            return f"{count:.0f} {name}{'' if count == 1 else 's'}"
-    return f"{seconds:g} seconds"
 
 
 def _moment(at: float) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from guard.core.lasting import lasting
 from guard.core.offers import Offer
 from guard.review.changes import Direction, Fact
 
@@ -40,6 +41,6 @@ def spelled(offer: Offer) -> str:
         f"sum {offer.sum}" if offer.sum is not None else "",
         f"same {', '.join(map(str, offer.same))}" if offer.same else "",
         f"{offer.uses} uses" if offer.uses is not None else "",
-        f"for {offer.until:g}s" if offer.until is not None else "",
+        f"for {lasting(offer.until)}" if offer.until is not None else "",
     ]
     return ", ".join([offer.scope, *filter(None, bounds)])

@@ -8,13 +8,13 @@ from math import isfinite
 from typing import Any, TypedDict
 
 from guard.core.grants import amount
+from guard.core.lasting import lasting
 from guard.core.offers import Offer
 from guard.core.replacing import replace
 from guard.errors import ApprovalError
 
 Number = int | float | str | Decimal
 Until = int | float | datetime
-_DAY = 86_400
 
 
 class Bounds(TypedDict, total=False):
@@ -66,7 +66,7 @@ def _check(offer: Offer, name: str, value: Any) -> None:
     if value <= 0:
         raise ApprovalError("not_offered", f"{name}: that permits nothing")
     if most is not None and value > most:
-        shown = f"{Decimal(most) / _DAY:.3g} days from now" if name == "until" else most
+        shown = f"{lasting(float(most))} from now" if name == "until" else most
         raise ApprovalError("not_offered", f"{name}: the policy offers at most {shown}")
 
 
