@@ -218,6 +218,7 @@ def test_a_notice_tells_what_its_record_tells_and_links_to_the_page(store: Store
     assert told["summary"] == {
         "tool": "pay",
         "requester": "E1",
+        "effect": "",
         "arguments": {"to": "bob[U+202E]", "amount": "10.50", "card": "[card]"},
     }
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from guard.core.approval import Approval
 from guard.core.audit import POLICY, head_of, name_of, placed, tool_of
 from guard.core.commitments import mark
-from guard.core.hiding import shown_text
+from guard.core.effect_line import effect_line
+from guard.core.hiding import shown_value
 from guard.core.model import CallKey, ConversationRef, ToolCall
 from guard.core.pointers import at, put
 from guard.core.ports import Event, Redactor
@@ -24,22 +25,24 @@ def requested(
     """
     tool = tool_of(approval.tool, approval.definition, approval.kind)
     head = head_of("approval.requested", key, name_of(call.id, redactor), POLICY, tool)
-    state = encode(
-        {
-            "status": "pending",
-            "revision": approval.revision,
-            "need": approval.need,
-            "have": 0,
-            "by": list(approval.by),
-            "self": approval.by_self,
-            "decide_by": approval.expires_at,
-        }
-    )
+    state: JsonObject = {
+        "status": "pending",
+        "revision": approval.revision,
+        "need": approval.need,
+        "have": 0,
+        "by": list(approval.by),
+        "self": approval.by_self,
+        "decide_by": approval.expires_at,
+    }
     args = ""
     if veil is not None:
-        text = canonical(approval.arguments)
-        args = f',"args":{{"size":{len(text)},"digest":"{mark(text, veil, salt)}","shown":{shown_text(_unsecret(approval), veil, set())}}}'
-    return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}"{args}{_words(approval)},"approval_state":{state}'
+        text, known = canonical(approval.arguments), _unsecret(approval)
+        told, shown = shown_value(known, veil, set())
+        args = f',"args":{{"size":{len(text)},"digest":"{mark(text, veil, salt)}","shown":{told}}}'
+        effect = effect_line(approval, known, shown, veil)
+        state |= {"effect": effect} if effect else {}
+    ids = f'"approval":"{approval.id}","fingerprint":"{approval.fingerprint}"'
+    return f'{head},{ids}{args}{_words(approval)},"approval_state":{encode(state)}'
 
 
 def _words(approval: Approval) -> str:

@@ -33,6 +33,7 @@ _WORDS = {
     "approval.superseded": "was replaced",
 }
 _VALUE, _MOST = 200, 20  # characters of an argument, and how many of them
+_LINE = 500  # characters of the operator's line
 _DAY = 86_400
 
 
@@ -80,6 +81,7 @@ def notice(one: Entry, links: Links) -> JsonObject:
         "summary": {
             "tool": seen(one.text("tool", "name")),
             "requester": seen(one.text("principal")),
+            "effect": effect(one),
             "arguments": arguments(one),
         },
         "text": "\n".join(lines(one)),
@@ -99,7 +101,12 @@ def lines(one: Entry) -> list[str]:
     who = f"asked for by {seen(one.text('principal'))}, tenant {seen(one.text('tenant'))}, conversation {seen(one.text('conversation'))}"
     found = arguments(one)
     shown = [f"{name}: {text}" for name, text in found.items()]
-    return [title(one), who, *shown]
+    return [title(one), *filter(None, [effect(one)]), who, *shown]
+
+
+def effect(one: Entry) -> str:
+    """The operator's one line about the call, in full up to a bound; empty where the policy has none."""
+    return _cut(seen(one.text("approval_state", "effect")), _LINE)
 
 
 def arguments(one: Entry) -> dict[str, str]:
@@ -127,8 +134,8 @@ def _text(value: Json) -> str:
     return seen(value if isinstance(value, str) else encode(value))
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _VALUE else f"{text[:_VALUE]} … ({len(text)} characters, on the page in full)"
+def _cut(text: str, most: int = _VALUE) -> str:
+    return text if len(text) <= most else f"{text[:most]} … ({len(text)} characters, on the page in full)"
 
 
 def seen(text: str) -> str:
