@@ -11,12 +11,13 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from guard.cli.places import DEFAULT_STORE, UsageError, existing_store
 from guard.cli.show import json_text, spell
 from guard.cli.sinks_file import read_sinks
+from guard.cli.sinks_waiting import line, untold
 from guard.cli.tables import table
 from guard.cli.views import utc
 from guard.core.outbox import Outbox, Standing
@@ -30,6 +31,7 @@ FILE = "sinks.yaml"
 EXAMPLES = """examples:
   guard sinks status                          how far each sink of sinks.yaml is, and what it did not take
   guard sinks run                             send until it is stopped; `guard serve --sinks sinks.yaml` does the same beside the server
+  guard sinks run --waiting                   tell people also of the approvals that wait since before their sink began
   guard sinks run --once                      send what there is, then stop: exit code 1 where something is left
   guard sinks retry siem                      send again what was set aside for siem
   guard sinks status --json                   for a monitor: state is ok, behind, failing or never
@@ -54,6 +56,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             verb.add_argument("sink", nargs="?", metavar="SINK", help="only of this sink")
         if name == "run":
             verb.add_argument("--once", action="store_true", help="stop when nothing is left that could be sent now")
+            told = "first send notices of approvals that wait since before a sink began"
+            verb.add_argument("--waiting", action="store_true", help=told)
         verb.add_argument("--sinks", default=FILE, metavar="FILE", help="default: %(default)s")
         verb.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
         verb.add_argument("--json", action="store_true", help="JSON instead of text")
@@ -64,14 +68,13 @@ def status(arguments: argparse.Namespace) -> int:
     """Exit code 1 where a sink fails, is too far behind, or has something set aside."""
     with existing_store(arguments.store) as store:
         box = outbox_of(store)
-        planned = read_sinks(arguments.sinks, os.environ, box.now)
+        planned = read_sinks(arguments.sinks, {}, box.now, only_read=True)
         newest = box.ends()
         found = [_standing(one, box, newest) for one in planned]
     if arguments.json:
         print(json_text(found))
     else:
-        for line in table(_HEADS, [_row(one) for one in found]):
-            print(line)
+        print("\n".join(table(_HEADS, [_row(one) for one in found])))
     return 1 if any(one["state"] in ("failing", "behind") or one["set_aside"] for one in found) else 0
 
 
@@ -111,7 +114,9 @@ def run(arguments: argparse.Namespace) -> int:
         relay = Relay(box, planned, said=lambda name, step: _say(name, step, as_json=arguments.json))
         print(f"guard: sending to {', '.join(one.sink.name for one in planned)}", file=sys.stderr, flush=True)
         try:
-            return _once(relay, stop) if arguments.once else _forever(relay, stop)
+            relay.begin()
+            left = _before(store, relay, planned, sends=arguments.waiting)
+            return max(left, _once(relay, stop) if arguments.once else _forever(relay, stop))
         finally:
             relay.close()
 
@@ -123,8 +128,29 @@ def beside(file: str | None, store: Store) -> Iterator[None]:
         yield
         return
     box = outbox_of(store)
-    with Relay(box, read_sinks(file, os.environ, box.now)):
+    planned = read_sinks(file, os.environ, box.now)
+    with Relay(box, planned) as relay:
+        _before(store, relay, planned, sends=False)
         yield
+
+
+def _before(store: Store, relay: Relay, planned: Sequence[Planned], *, sends: bool) -> int:
+    """Tell of what waits since before a sink began, and send it where that is asked. Exit code 1 where something did not go."""
+    left = 0
+    try:
+        found = untold(store, planned)
+    except StoreError as error:
+        print(f"guard: {error}", file=sys.stderr, flush=True)
+        return 1
+    for follower in relay.followers:
+        old = found.get(follower.sink.name, ())
+        if old:
+            print(f"guard: {line(follower.sink.name, old, sends=sends)}", file=sys.stderr, flush=True)
+        step = follower.besides([asked for _, asked in old]) if old and sends else Step("idle")
+        if step.error:
+            print(f"guard: {follower.sink.name}: {spell(step.error)}", file=sys.stderr, flush=True)
+        left = max(left, int(step.did in ("failed", "elsewhere")))
+    return left
 
 
 def _forever(relay: Relay, stop: threading.Event) -> int:

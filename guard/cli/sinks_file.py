@@ -10,20 +10,21 @@ Secrets come from the environment alone. Used by `sinks` and `serve_http`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from guard.cli.places import UsageError
 from guard.cli.show import spell
+from guard.core.ports import Sealed
 from guard.errors import PolicyError
 from guard.policy import language
 from guard.policy.problems import Problems, meant
 from guard.policy.source import File, Item, read_yaml
 from guard.sinks import Bounds, Planned
 from guard.sinks.formats import FORMATS
-from guard.sinks.port import POLICIES
+from guard.sinks.port import POLICIES, SinkError
 from guard.sinks.table import BOUNDS, KINDS, Kind
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -39,17 +40,37 @@ class Reader:
     environment: Mapping[str, str]
     clock: Callable[[], float]
     problems: Problems
+    only_read: bool = False
 
 
-def read_sinks(path: str, environment: Mapping[str, str], clock: Callable[[], float]) -> list[Planned]:
-    """The sinks of a file. Raises UsageError where there is none, PolicyError with every mistake in it."""
+class Unmade:
+    """The name of a sink, where nothing is sent."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def send(self, batch: Sequence[Sealed]) -> None:
+        """See `Sink`."""
+        raise SinkError(f"{self.name} was only read: {len(batch)} records are not sent")
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def read_sinks(
+    path: str, environment: Mapping[str, str], clock: Callable[[], float], *, only_read: bool = False
+) -> list[Planned]:
+    """The sinks of a file. Raises UsageError where there is none, PolicyError with every mistake in it.
+
+    `only_read`: their names and bounds, for whoever asks how they stand; nothing can be sent, and no secret or package is needed.
+    """
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         raise UsageError(f"{spell(path)}: {error.strerror} (name the file of sinks with --sinks)") from None
     problems = Problems()
     item = read_yaml(File(Path(path).name, data), problems)
-    reader = Reader(folder=Path(path).parent, environment=environment, clock=clock, problems=problems)
+    reader = Reader(folder=Path(path).parent, environment=environment, clock=clock, problems=problems, only_read=only_read)
     found = [] if item is None else _sinks(item, reader)
     if item is None and not problems.errors:
         problems.error(Item(Path(path).name, 1), "the file is empty", "write sinks: and below it NAME: {to: jsonl, path: …}")
@@ -94,6 +115,8 @@ def _sink(name: str, item: Item, reader: Reader) -> Planned | None:
 
 
 def _made(name: str, item: Item, kind: Kind, given: tuple[dict[str, Any], Bounds], reader: Reader) -> Planned | None:
+    if reader.only_read:
+        return Planned(sink=Unmade(name), bounds=given[1])
     try:
         return Planned(sink=kind.make(name, given[0], reader.clock), bounds=given[1])
     except ImportError as error:
@@ -154,7 +177,7 @@ def _secret(item: Item, what: str, reader: Reader) -> str:
     fields = language.mapping(item, "env", reader.problems, keys=_ENV)
     name = language.text(fields.get("env"), reader.problems, what)
     found = reader.environment.get(name, "")
-    if name and not found:
+    if name and not found and not reader.only_read:
         reader.problems.error(
             item, f"{what}: {spell(name)} is not in the environment", f"set {spell(name)} before the program starts"
         )

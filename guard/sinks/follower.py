@@ -94,6 +94,16 @@ class Follower:
         self._keep(Advance(sink=mine.sink, letters=again, delivered=[*arrived, *gone], sent=tried.sent, error=why))
         return Step("failed" if why else "sent" if letters else "idle", sent=tried.sent, error=why)
 
+    def besides(self, records: Sequence[Sealed]) -> Step:
+        """Send records that stand before the cursors, once; the cursors stay. Raises StoreError."""
+        mine = self._seize()
+        if mine is None:
+            return Step("elsewhere", error="another process is sending; try again")
+        tried = self._try(records, records)
+        why = "" if tried.error is None else str(tried.error)
+        self._keep(Advance(sink=mine.sink, sent=tried.sent, failures=mine.failures, due=mine.due, error=why or mine.error))
+        return Step("failed" if why else "sent", sent=tried.sent, error=why)
+
     def hangs(self) -> bool:
         """Whether an attempt has not ended although its time is over."""
         return self._limited.hangs(0)
