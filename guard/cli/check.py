@@ -24,7 +24,10 @@ from guard.core.rules import ApprovalRule, Tool
 from guard.core.values import JsonObject
 from guard.errors import Problem
 from guard.policy import Survey, survey_policy
+from guard.policy.problems import Problems
+from guard.policy.reading import read_places
 from guard.review.lints import lint, place
+from guard.review.reading import read_cases
 from guard.review.view import View
 from guard.review.visible import Shown, shown, tokens
 from guard.tools import registry
@@ -98,7 +101,7 @@ def _of_program(arguments: argparse.Namespace, folders: Sequence[str]) -> Found:
     pinned = write_pins(folders[-1], survey) if arguments.pin else ()
     if pinned:
         survey = _survey(folders, arguments.tools)
-    return _found(survey, () if arguments.tools else (WITHOUT,), pinned)
+    return _found(survey, () if arguments.tools else (WITHOUT,), pinned, folders)
 
 
 def _of_server(arguments: argparse.Namespace, folders: Sequence[str]) -> Found:
@@ -107,7 +110,7 @@ def _of_server(arguments: argparse.Namespace, folders: Sequence[str]) -> Found:
     if arguments.tools:
         raise UsageError("--tools and --mcp: check them one after the other")
     survey, pinned, drift = server_survey(arguments, folders)
-    found = _found(survey, (), pinned)
+    found = _found(survey, (), pinned, folders)
     return replace(found, problems=(*found.problems, *drift.errors), warnings=(*found.warnings, *drift.warnings))
 
 
@@ -119,19 +122,28 @@ def _survey(folders: Sequence[str], program: str | None) -> Survey:
         return survey_policy(folders, tools, checks=None, probes=None, told=progress.told)
 
 
-def _found(survey: Survey, notes: tuple[str, ...], pinned: tuple[str, ...]) -> Found:
+def _found(survey: Survey, notes: tuple[str, ...], pinned: tuple[str, ...], folders: Sequence[str]) -> Found:
     warnings, passed = lint(survey)
     view = View(survey)
     known = permissions(survey)
     good = not survey.errors
+    cases = _of_cases(survey, folders)
     return Found(
-        problems=survey.errors,
-        warnings=tuple(sorted((*survey.warnings, *warnings), key=place)),
+        problems=(*survey.errors, *cases.errors),
+        warnings=tuple(sorted((*survey.warnings, *warnings, *cases.warnings), key=place)),
         tools=[_summary(tool, known) for tool in survey.tools.values()] if good else [],
         roles=shown(view) if good and not view.own_model else [],
         shadows=shadowed(survey.policy) if good and survey.policy is not None else [],
         notes=(*pinned, *passed, *(open_ended(survey.tools.values()) if good else ()), *notes),
     )
+
+
+def _of_cases(survey: Survey, folders: Sequence[str]) -> Problems:
+    """Mistakes in the files of cases, as `guard test` finds them; none is looked for under a policy that does not load. No case is played."""
+    problems = Problems()
+    if not survey.errors:
+        read_cases(read_places(folders).cases, survey.loaded(), problems)
+    return problems
 
 
 def _json(found: Found) -> JsonObject:

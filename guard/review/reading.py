@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 
 from guard.core.model import Session
 from guard.core.values import Json
@@ -18,6 +19,9 @@ from guard.policy.source import File, Item, read_case_files, read_yaml
 from guard.review.calls import Around, place, proposals, usage
 from guard.review.cases import START, Case, Step
 from guard.review.keys import MOST_CALLS, fields, moment, seconds, times
+from guard.review.view import known_roles
+
+_ALIKE = 0.8  # from here on two names of roles are taken for one
 
 
 def read_cases(folder: str | os.PathLike[str] | Sequence[File], loaded: Loaded, problems: Problems) -> list[Case]:
@@ -29,8 +33,9 @@ def read_cases(folder: str | os.PathLike[str] | Sequence[File], loaded: Loaded, 
     documents = [read_yaml(file, problems) for file in files]
     tops = [fields(document, "cases_file", problems) for document in documents if document is not None]
     people = loaded.policy.people
+    own = _sessions([top["sessions"] for top in tops if "sessions" in top], people, problems)
     around = Around(
-        sessions={**people, **_sessions([top["sessions"] for top in tops if "sessions" in top], people, problems)},
+        sessions={**people, **own},
         tools=frozenset(loaded.policy.tools),
         checks=frozenset(check.name for tool in loaded.policy.tools.values() for check in tool.checks),
         records=frozenset(rule.name for tool in loaded.policy.tools.values() for rule in tool.resources),
@@ -38,7 +43,22 @@ def read_cases(folder: str | os.PathLike[str] | Sequence[File], loaded: Loaded, 
     )
     found = [case for top in tops if "cases" in top for case in _of_file(top, around)]
     _check_names(found, problems)
+    _check_roles([top["sessions"] for top in tops if "sessions" in top], own, loaded, problems)
     return found
+
+
+def _check_roles(blocks: Sequence[Item], own: Mapping[str, Session], loaded: Loaded, problems: Problems) -> None:
+    """A role that the policy does not know is no mistake: a case may be about somebody without rights. One that is nearly a known one is probably misspelt."""
+    known = known_roles(loaded.book, loaded.policy.people.values())
+    places = {name: item for block in blocks for name, item in block.fields.items()}
+    for name, session in own.items():
+        for role in session.roles:
+            near = [] if role in known else get_close_matches(role, sorted(known), n=1, cutoff=_ALIKE)
+            if near:
+                spot = places[name].fields.get("roles", places[name])
+                problems.warn(
+                    spot, f"the session {name}: no rule names the role {role}", f"did you mean {near[0]}?", code="case-role"
+                )
 
 
 def _of_file(top: Mapping[str, Item], around: Around) -> list[Case]:

@@ -6,7 +6,7 @@ Answers here are for hints only; the authorizer decides. Nothing in it is quadra
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from guard.core.model import Session
@@ -15,7 +15,7 @@ from guard.errors import Problem
 from guard.policy import Survey
 from guard.policy.engine.closure import Closure
 from guard.policy.problems import Problems, Spot
-from guard.policy.rule_files import ANY, PERSON, Rule
+from guard.policy.rule_files import ANY, PERSON, Rule, RuleBook
 from guard.policy.rule_shape import model_text
 from guard.policy.source import Item
 
@@ -26,6 +26,12 @@ NOWHERE = "\x00nowhere"
 def finding(spot: Spot, code: str, message: str, cure: str) -> Problem:
     """One finding of a lint."""
     return Problem(file=spot.file, line=spot.line, message=message, cure=cure, warning=True, code=code)
+
+
+def known_roles(book: RuleBook, people: Iterable[Session]) -> frozenset[str]:
+    """Every name that rules, grants or the policy's people use as a role, and `*`."""
+    named = {rule.sub for rule in book.rules} | {grant.role for grant in book.grants} | book.roles
+    return frozenset(name for name in named | {role for one in people for role in one.roles} if not name.startswith(PERSON))
 
 
 class View:
@@ -97,9 +103,7 @@ class View:
     @cached_property
     def roles(self) -> frozenset[str]:
         """Every name that is a role's, and `*`; the other names in `g` lines are persons'."""
-        book, people = self.survey.book, self.survey.people.values()
-        named = {rule.sub for rule in book.rules} | {grant.role for grant in book.grants} | book.roles
-        return frozenset(name for name in named | {role for one in people for role in one.roles} if not name.startswith(PERSON))
+        return known_roles(self.survey.book, self.survey.people.values())
 
     @cached_property
     def holders(self) -> Mapping[str, list[tuple[str, str]]]:
