@@ -24,7 +24,7 @@ def asked(tmp_path: Path) -> Iterator[Guard]:
         yield made
 
 
-VOTE = {"approve": ("approve", "--yes"), "reject": ("reject",)}
+VOTE = {"approve": ("approve", "--yes"), "reject": ("reject", "--reason", "no")}
 """How each is said without a terminal."""
 PROGRAM = """
 import sys
@@ -138,7 +138,7 @@ def test_the_requester_sees_the_call_and_cannot_approve_it(run: Run, asked: Guar
 def test_a_second_vote_does_not_count(verb: str, run: Run, asked: Guard) -> None:
     """What is decided stays decided: exit code 1, and by whom it was."""
     name = waiting(asked)
-    assert run("approvals", "reject", name).code == 0
+    assert run("approvals", "reject", name, "--reason", "no").code == 0
     ran = run("approvals", *VOTE[verb], name)
     assert ran.code == 1
     assert "already" in ran.err

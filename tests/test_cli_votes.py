@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli_kit import CLERK, POLICY, Run, asking, at_terminal, in_process
+from cli_kit import CLERK, POLICY, Run, asking, at_terminal, guard, in_process
 
 from guard import Guard, Session
 from guard.core.briefing import permits
@@ -197,3 +197,20 @@ def test_a_yes_with_json_shows_what_it_is_about(run: Run, asked: Guard) -> None:
     shown = run("approvals", "show", name(asked)).out
     ran = run("approvals", "approve", name(asked), "--yes", "--json")
     assert (ran.code, shown.strip() in ran.err, ran.json["votes"][0]["presented"] in ran.err) == (0, True, True)
+
+
+@pytest.mark.parametrize(("typed", "code"), [(b"wrong month\n", 0), (b"\n", 1), (b"  \n", 1), (b"\x04", 1)])
+def test_a_rejection_asks_for_its_reason_at_a_terminal(typed: bytes, code: int, asked: Guard, tmp_path: Path) -> None:
+    """What is typed is the reason; nothing decides nothing."""
+    ran = at_terminal("approvals", "reject", name(asked), cwd=tmp_path, typed=typed)
+    assert (ran.code, "Why? (the model may read it" in ran.err) == (code, True)
+    assert ("guard: nothing was decided (a rejection needs its reason)" in ran.err) == bool(code)
+    [one] = asked.approvals.list(status=None)
+    assert (one.status, one.reason) == (("pending", None) if code else ("rejected", "wrong month"))
+
+
+@pytest.mark.parametrize("words", [(), ("--reason", " ")])
+def test_a_rejection_without_a_terminal_needs_its_reason(words: tuple[str, ...], run: Run, asked: Guard, tmp_path: Path) -> None:
+    """Misuse, with what to write; nothing is decided."""
+    ran = guard("approvals", "reject", name(asked), *words, cwd=tmp_path)
+    assert (ran.code, "a rejection needs its reason" in ran.err, len(asked.approvals.list())) == (2, True, 1)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import argparse
 import sys
 from functools import partial
+from typing import Any
 
 from guard.cli import changing, granting, unknown, watch
 from guard.cli.beside import ran_json, ran_lines, words_json, words_lines
 from guard.cli.desk import Desk, desk
-from guard.cli.places import DEFAULT_STORE, add_layers
+from guard.cli.places import DEFAULT_STORE, UsageError, add_layers
 from guard.cli.show import json_text, seen, spell, value
 from guard.cli.tables import table
 from guard.cli.views import approval_json, approval_lines, told_yes, utc
@@ -77,7 +78,9 @@ def _options(parser: argparse.ArgumentParser, verb: str) -> None:
         parser.add_argument("--yes", action="store_true", help="do not ask at the terminal; needed where there is none")
         granting.options(parser)
     if verb in ("approve", "reject"):
-        parser.add_argument("--reason", metavar="TEXT", help="kept with the decision; after a rejection the model may read it")
+        parser.add_argument(
+            "--reason", metavar="TEXT", help="kept with the decision; a rejection needs one, and the model may read it"
+        )
     if verb == "reject":
         parser.add_argument("--note", metavar="TEXT", help="kept with the decision; the model never reads it")
     add_layers(parser)
@@ -138,7 +141,9 @@ def approve(arguments: argparse.Namespace) -> int:
 
 
 def reject(arguments: argparse.Namespace) -> int:
-    """Say no."""
+    """Say no, with a reason: that of --reason, or what is typed at a terminal. Raises UsageError where there is neither."""
+    if not (arguments.reason or "").strip() and not sys.stdin.isatty():
+        raise UsageError('a rejection needs its reason, which the model may read: --reason "wrong month"')
     return _vote(arguments, yes=False, ask=False)
 
 
@@ -151,9 +156,11 @@ def _vote(arguments: argparse.Namespace, *, yes: bool, ask: bool) -> int:
         print("\n".join(lines), file=sys.stderr if arguments.json else sys.stdout, flush=True)  # the vote says that it was shown
         if ask and not _confirmed(here, grant):
             how = "" if sys.stdin.isatty() else " (nobody is at a terminal: confirm with --yes)"
-            print(f"guard: nothing was decided{how}", file=sys.stderr)
-            return 1
-        more = {"approver": here.me, "reason": arguments.reason, "seen": shown.seen, "via": "cli", "assurance": "os-user"}
+            return _undecided(how)
+        reason = arguments.reason if yes else arguments.reason or _why(here)
+        if not yes and not reason:
+            return _undecided(" (a rejection needs its reason)")
+        more: dict[str, Any] = {"approver": here.me, "reason": reason, "seen": shown.seen, "via": "cli", "assurance": "os-user"}
         vote = here.approvals.approve if yes else partial(here.approvals.reject, note=arguments.note)
         after = vote(shown.approval.id, **more)
         kept = None if grant is None else granting.given(here, arguments, after, grant)
@@ -161,6 +168,22 @@ def _vote(arguments: argparse.Namespace, *, yes: bool, ask: bool) -> int:
     lines = [_told(after, here.me.principal, yes=yes), *([] if kept is None else [granting.outcome(kept)])]
     print(json_text({**approval_json(after), **further}) if arguments.json else "\n".join(lines))
     return 0
+
+
+def _undecided(how: str) -> int:
+    print(f"guard: nothing was decided{how}", file=sys.stderr)
+    return 1
+
+
+def _why(here: Desk) -> str:
+    """What the person at the terminal says why; nothing is no rejection."""
+    print(
+        f"Reject as {seen(here.me.who, sys.stderr)}. Why? (the model may read it; empty: do not decide) ",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )
+    return sys.stdin.readline().strip()
 
 
 def _told(after: Approval, who: str, *, yes: bool) -> str:
