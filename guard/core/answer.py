@@ -168,9 +168,13 @@ def erased(row: CallRow) -> CallRow:
     before = row.outcome
     if before is None:
         return bare
-    note, extra = "What was sent and what came back has been erased.", {"erased": True}
-    done = encode({"ok": True, "note": f"Done. {note}", **extra})
-    content = done if before.status == "done" else error_text(_why(before), note, retry=False, extra=extra)
+    note, extra = "Its arguments and what came back have been erased since, so they cannot be shown.", {"erased": True}
+    done = encode({"ok": True, "note": f"This was done earlier and was not run again. {note}", **extra})
+    content = (
+        done
+        if before.status == "done"
+        else error_text(_why(before), f"This ended earlier, and nothing runs now. {note}", retry=False, extra=extra)
+    )
     return replace(bare, outcome=replace(before, call_id="", tool=name, arguments=None, content=content, view="-"))
 
 
