@@ -26,6 +26,8 @@ _CAUSES: Final = (
     ("SQLITE_CONSTRAINT_TRIGGER", "payload_key", "its payloads are encrypted, and this program has no key"),
     ("SQLITE_IOERR", "io_error", "the disk reports an error"),
 )
+LOGGER: Final = "guard.sqlite"
+"""The logger of the warning about a version, so that it can be silenced alone."""
 _FIXED: Final = {44: 6, 50: 7}  # 3.x: the release that the cure was carried back to
 _logged = Lock()  # never released: once a process
 
@@ -53,11 +55,14 @@ def has_reset_fault(version: tuple[int, int, int]) -> bool:
 
 
 def warn_of_version() -> None:
-    """One line in the log of `guard`, once a process, when the SQLite of this Python has the fault."""
+    """One line in the log, once a process, when the SQLite of this Python has the fault.
+
+    In guard only the writer makes checkpoints, and keeps every other writer out meanwhile; another program that writes the same file does not.
+    """
     if has_reset_fault(sqlite3.sqlite_version_info) and _logged.acquire(blocking=False):
-        logging.getLogger("guard").warning(
-            "SQLite %s can, in rare races of a checkpoint with a writer in another process or thread, damage a database file or lose"
-            " what was written. In guard only the writer makes checkpoints, and keeps every other writer out meanwhile; another"
-            " program that writes the same file does not. The cure is SQLite 3.51.3 or newer.",
+        logging.getLogger(LOGGER).warning(
+            "SQLite %s has a rare fault that can damage a database file when other programs than guard write to it, too; SQLite 3.51.3 or"
+            " newer has the cure (to silence this line: logging.getLogger(%r).setLevel('ERROR'))",
             sqlite3.sqlite_version,
+            LOGGER,
         )
