@@ -64,8 +64,8 @@ def _against(pinned: Mapping[str, Pin] | None, now: Mapping[str, Pin], drift: Pr
 
 def _problem(drift: Drift) -> Iterator[Problem]:
     if drift.kind == "changed":
-        message = f"{drift.name}: its definition changed since it was pinned, so it is refused"
-        yield Problem(file=PINS, message=message, cure=_CURE, code="pin-changed")
+        message = f"{drift.name}: review it first: its definition changed since it was pinned, so it is refused"
+        yield Problem(file=PINS, message=message, cure='then guard check --pin --mcp "…"', code="pin-changed")
     elif drift.kind == "new":
         yield Problem(file=PINS, message=f"{drift.name}: it is not pinned, so it is refused", cure=_CURE, code="pin-new")
 

@@ -19,7 +19,7 @@ from guard.errors import GuardError, ToolError
 from guard.integrations.mcp.calls import ERRAND, Errand, ask_server
 from guard.integrations.mcp.dial import dialled, list_all
 from guard.integrations.mcp.lines import start
-from guard.integrations.mcp.listing import Listing, judge, registered
+from guard.integrations.mcp.listing import Listing, first, judge, registered
 from guard.integrations.mcp.messages import RemoteError
 from guard.integrations.mcp.peer import Channel
 from guard.integrations.mcp.web import connect, needs_sdk
@@ -97,7 +97,7 @@ class _Line:
                 self._stale = True
                 raise
             for tool, why in self.listing.refused.items():
-                LOG.warning("refused: the tool %r of the MCP server %s: %s", tool, self._name, why)
+                LOG.warning("%s: the tool %r of the MCP server %s is refused, %s", first(why), tool, self._name, why)
 
     def tool(self, name: str, *, prefixed: bool) -> RegisteredTool:
         """One of its tools, ready for a guard."""

@@ -18,7 +18,7 @@ from guard.core.model import ConversationRef, Session
 from guard.core.values import Json, JsonObject
 from guard.integrations.mcp.calls import ask_server
 from guard.integrations.mcp.dial import list_all
-from guard.integrations.mcp.listing import Listing, judge, registered, shown
+from guard.integrations.mcp.listing import Listing, first, judge, registered, shown
 from guard.integrations.mcp.peer import Peer
 from guard.policy.pins import Pin
 from guard.runner import AsyncGuard
@@ -126,7 +126,7 @@ class View:
         events = tuple(drifted(ref, self.desk.server, name, why, guard.redactor) for name, why in new.items())
         await asyncio.to_thread(guard.store.record, (), events)
         for name, why in new.items():
-            self.desk.say(f"refused: the tool {self.desk.hidden(name)!r} of the server {self.desk.server}: {why}")
+            self.desk.say(f"{first(why)}: the tool {self.desk.hidden(name)!r} of the server {self.desk.server} is refused, {why}")
         self._recorded |= set(new.items())
 
     def offered(self, guard: AsyncGuard) -> frozenset[str]:

@@ -85,6 +85,13 @@ def _why(
     return ""
 
 
+def first(why: str) -> str:
+    """What somebody should do first about a tool that is refused for this reason."""
+    if why.startswith(("its definition changed", "it was added")):
+        return 'review its definition, then guard check --pin --mcp "…" and start anew'
+    return "ask whoever runs the server"
+
+
 def _same(left: Pin | None, right: Pin) -> bool:
     return left is not None and left.digest == right.digest
 
