@@ -8,16 +8,19 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
+from pathlib import Path
 
-from guard.cli.places import UsageError
+from guard.cli.places import DEFAULT_POLICY, UsageError, add_layers, existing_folder
 from guard.cli.serve_http import TOKENS
 from guard.cli.show import json_text, spell
 from guard.cli.tables import table
 from guard.cli.views import utc
 from guard.core.values import JsonObject
-from guard.policy import language
-from guard.policy.problems import Problems
+from guard.policy import language, survey_policy
+from guard.policy.problems import Problems, meant
 from guard.policy.source import Item
+from guard.review.view import View
 from guard.web.tokens import NAMED, PERSONAL, Token, Tokens, holds
 
 EXAMPLES = """examples:
@@ -53,6 +56,7 @@ def add_token(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--scope", action="append", default=[], choices=sorted(PERSONAL), help="what the person may do; may be repeated"
     )
     add.add_argument("--expires", metavar="TIME", help="for example 12h or 30d; without it the token never ends by itself")
+    add_layers(add, default=None)
     add.set_defaults(run=token_add)
     shown = actions.add_parser("list", help="the names; secrets are not kept")
     shown.add_argument("--json", action="store_true", help="JSON instead of text")
@@ -78,9 +82,27 @@ def token_add(arguments: argparse.Namespace) -> int:
     secret = Tokens(given.tokens).add(
         given.name, scopes, tenant=given.tenant, person=given.person, roles=tuple(given.role), expires=expires
     )
+    for line in _strange(given.role, [given.policy or DEFAULT_POLICY, *given.layer], named=given.policy is not None):
+        print(f"guard: warning: {line}", file=sys.stderr)
     print(secret)
     print("guard: keep it now, only its hash is kept here", file=sys.stderr)
     return 0
+
+
+def _strange(roles: Sequence[str], folders: Sequence[str], *, named: bool) -> list[str]:
+    """What is said of roles that the policy does not know; nothing where no folder is named and none is in the usual place."""
+    if not roles or not (named or Path(folders[0]).is_dir()):
+        return []
+    for folder in folders:
+        existing_folder(folder)
+    known = View(survey_policy(folders)).roles - {"*"}
+    strange = [role for role in dict.fromkeys(roles) if role not in known]
+    told = [(role, meant(role, known)) for role in strange]
+    where = spell(" + ".join(folders))
+    return [
+        f"no rule of {where} names the role {spell(role)}{f' ({cure})' if cure else ''}; it is kept as written"
+        for role, cure in told
+    ]
 
 
 def _seconds(text: str) -> float:
