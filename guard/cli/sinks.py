@@ -20,7 +20,7 @@ from guard.cli.sinks_file import read_sinks
 from guard.cli.sinks_waiting import line, untold
 from guard.cli.tables import table
 from guard.cli.views import utc
-from guard.core.outbox import Outbox, Standing
+from guard.core.outbox import Outbox, SinkState
 from guard.core.ports import Store
 from guard.core.values import JsonObject
 from guard.errors import StoreError
@@ -80,7 +80,7 @@ def status(arguments: argparse.Namespace) -> int:
 
 def _standing(one: Planned, box: Outbox, newest: Mapping[int, int]) -> JsonObject:
     known = box.standing(one.sink.name)
-    here = known or Standing(sink=one.sink.name)
+    here = known or SinkState(sink=one.sink.name)
     waiting = sum(max(0, seq - here.cursors.get(chain, 0)) for chain, seq in newest.items())
     state = "never" if known is None else "failing" if here.failures else "behind" if waiting > one.bounds.queue else "ok"
     return {

@@ -14,7 +14,7 @@ from typing import Any
 from guard.core.covering import drawn as amount_of
 from guard.core.covering import fits, offered, reaches, room
 from guard.core.edited import changed
-from guard.core.granting import Standing
+from guard.core.granting import LiveGrants
 from guard.core.grants import ZERO, Giver, Grant, rule_mark
 from guard.core.model import Allow, Approval, AuthorizedCall, CallKey, ConversationRef, Hold, Refusal, ValidCall
 from guard.core.names import alike, distinct
@@ -207,7 +207,7 @@ def granted(
     call: AuthorizedCall,
     rule: ApprovalRule,
     ref: ConversationRef,
-    found: Standing,
+    found: LiveGrants,
     walk: dict[str, Drawn],
     now: float,
     rights: Rights,

@@ -26,7 +26,7 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class LiveGrants:
     """The live grants of this person for the tool of one call, the narrowest first. `taken`: the one under which the call was taken before.
 
     None where a person said no to this very call in its conversation: that counts more than any grant.
@@ -37,7 +37,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindGrants(Command[tuple[Standing, ...]]):
+class FindGrants(Command[tuple[LiveGrants, ...]]):
     """Find what may cover these calls, in order."""
 
     calls: tuple[Asking, ...]
@@ -57,7 +57,7 @@ class UseGrant(Command[Conflict | None]):
 class GrantStore(Protocol):
     """What a store does with grants. Each method is one transaction; StoreError as everywhere."""
 
-    def find_grants(self, command: FindGrants) -> tuple[Standing, ...]:
+    def find_grants(self, command: FindGrants) -> tuple[LiveGrants, ...]:
         """See FindGrants."""
 
     def use_grant(self, command: UseGrant) -> Conflict | None:

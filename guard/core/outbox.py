@@ -25,7 +25,7 @@ class Letter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class SinkState:
     """Where a sink stands. `cursors` holds the number of the last record of each chain that it is done with."""
 
     sink: str
@@ -65,10 +65,10 @@ class Outbox(Protocol):
     def now(self) -> float:
         """Seconds since the epoch by the store's clock."""
 
-    def standing(self, sink: str) -> Standing | None:
+    def standing(self, sink: str) -> SinkState | None:
         """Where a sink stands; None for one that never sent."""
 
-    def sinks(self) -> tuple[Standing, ...]:
+    def sinks(self) -> tuple[SinkState, ...]:
         """All that ever sent, by name."""
 
     def ends(self) -> Mapping[int, int]:
@@ -77,7 +77,7 @@ class Outbox(Protocol):
     def behind(self, cursors: Mapping[int, int], limit: int, first: int = 0) -> tuple[Sealed, ...]:
         """At most so many records behind the cursors, each chain in its order, beginning with the chain `first`."""
 
-    def seize(self, sink: str, sign: str, lease: float, *, newest: bool = False) -> Standing | None:
+    def seize(self, sink: str, sign: str, lease: float, *, newest: bool = False) -> SinkState | None:
         """Take the right to send for so many seconds; None while somebody else has it. `newest`: a new sink begins behind what is there already."""
 
     def advance(self, sign: str, change: Advance) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from guard.core import ports as p
 from guard.core.approve import Drawn, granted
 from guard.core.board import Board
-from guard.core.granting import Asking, FindGrants, Standing
+from guard.core.granting import Asking, FindGrants, LiveGrants
 from guard.core.model import Approval, AuthorizedCall
 
 
@@ -21,7 +21,7 @@ from guard.core.model import Approval, AuthorizedCall
 class Answers:
     """What may cover the calls of one walk, by index on the board; `walk` is what those that were allowed are about to draw."""
 
-    found: Mapping[int, Standing] = field(default_factory=dict)
+    found: Mapping[int, LiveGrants] = field(default_factory=dict)
     walk: dict[str, Drawn] = field(default_factory=dict)
 
     def answer(self, board: Board, index: int, call: AuthorizedCall, found: Approval | None = None) -> bool:

@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from guard.core import ports as p
 from guard.core.context import Context
-from guard.core.granting import FindGrants, Standing
+from guard.core.granting import FindGrants, LiveGrants
 from guard.core.handles import Signs
 from guard.core.model import ConversationRef, Session, ToolCall, Usage
 from guard.core.paths import Path
@@ -288,7 +288,7 @@ def _answered(command: object, turn: int, ledgers: Ledgers) -> object:
         case p.TakeQuota():
             return (None,) * len(command.calls)
         case FindGrants():
-            return (Standing(),) * len(command.calls)
+            return (LiveGrants(),) * len(command.calls)
         case p.AskApproval():
             return command.proposal
         case _:

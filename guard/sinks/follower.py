@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from secrets import token_hex
 
 from guard.core import audit_exports
-from guard.core.outbox import Advance, Outbox, Standing
+from guard.core.outbox import Advance, Outbox, SinkState
 from guard.core.ports import Sealed
 from guard.sinks import passing
 from guard.sinks.entry import entry, wanted
@@ -116,7 +116,7 @@ class Follower:
     def _wants(self, one: Sealed) -> bool:
         return wanted(entry(one).kind, self.bounds.kinds)
 
-    def _batch(self, standing: Standing) -> tuple[Sealed, ...]:
+    def _batch(self, standing: SinkState) -> tuple[Sealed, ...]:
         return self._outbox.behind(passing.further(standing.cursors, self._ahead), self.bounds.batch, self._first)
 
     def _nothing(self, batch: Sequence[Sealed]) -> Step:
@@ -127,7 +127,7 @@ class Follower:
             self._keep(Advance(sink=mine.sink, cursors=passing.moved(mine.cursors, self._ahead), due=mine.due, error=mine.error))
         return Step("idle", 0.0 if full else POLL)
 
-    def _seize(self) -> Standing | None:
+    def _seize(self) -> SinkState | None:
         lease = 2 * self.bounds.timeout + MARGIN
         return self._outbox.seize(self.sink.name, self._sign, lease, newest=self.bounds.newest)
 
@@ -135,7 +135,7 @@ class Follower:
         if self._outbox.advance(self._sign, change):
             self._kept, self._ahead = self._outbox.now(), {}
 
-    def _send(self, mine: Standing) -> Step:
+    def _send(self, mine: SinkState) -> Step:
         over = passing.overdue(self._outbox, mine, self.bounds)
         if over is not None:
             self._keep(over)

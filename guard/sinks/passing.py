@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
 
-from guard.core.outbox import Advance, Letter, Outbox, Standing
+from guard.core.outbox import Advance, Letter, Outbox, SinkState
 from guard.core.ports import Event, Sealed
 from guard.sinks.entry import entry
 from guard.sinks.port import Bounds, SinkError
@@ -53,7 +53,7 @@ def pause(bounds: Bounds, failures: int, chance: float) -> float:
     return float(min(bounds.first * 2.0 ** min(failures - 1, _DOUBLINGS), bounds.longest) * (0.5 + chance / 2))
 
 
-def settled(mine: Standing, tried: Tried, bounds: Bounds, at: float, chance: float) -> Advance:
+def settled(mine: SinkState, tried: Tried, bounds: Bounds, at: float, chance: float) -> Advance:
     """What is written down after an attempt."""
     error = tried.error
     if error is None:
@@ -108,7 +108,7 @@ def _about(sink: str, what: str, facts: dict[str, object]) -> Event:
 # -- what has waited too long ------------------------------------------------------------------------------------------
 
 
-def overdue(outbox: Outbox, mine: Standing, bounds: Bounds) -> Advance | None:
+def overdue(outbox: Outbox, mine: SinkState, bounds: Bounds) -> Advance | None:
     """What a sink passes over before it sends, where more waits than it may: the oldest records, or the oldest letters."""
     if bounds.policy == "spool" and mine.letters > bounds.queue:
         return _old_letters(outbox, mine, bounds)
@@ -151,7 +151,7 @@ def _older(one: Sealed, than: float) -> bool:
         return False
 
 
-def _old_letters(outbox: Outbox, mine: Standing, bounds: Bounds) -> Advance:
+def _old_letters(outbox: Outbox, mine: SinkState, bounds: Bounds) -> Advance:
     """The oldest letters are given up, and counted."""
     over = outbox.letters(mine.sink, _excess(mine.letters, bounds.queue))
     why = f"more than {bounds.queue} records were set aside"

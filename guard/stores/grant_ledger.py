@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from guard.core.granting import FindGrants, Standing, UseGrant
+from guard.core.granting import FindGrants, LiveGrants, UseGrant
 from guard.core.grants import Grant
 from guard.core.ports import Conflict, Event
 from guard.errors import ApprovalError, StoreError
@@ -24,7 +24,7 @@ class GrantLedger:
     _tables: Backend
     _epoch: int
 
-    def find_grants(self, command: FindGrants) -> tuple[Standing, ...]:
+    def find_grants(self, command: FindGrants) -> tuple[LiveGrants, ...]:
         """What may cover these calls, in order."""
         return self._tables.read(lambda tables: grants.find(tables, command))
 

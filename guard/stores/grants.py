@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from guard.core.covering import covers, drawn, fits, reaches, room
-from guard.core.granting import Asking, FindGrants, Standing, UseGrant
+from guard.core.granting import Asking, FindGrants, LiveGrants, UseGrant
 from guard.core.grants import Grant, Use
 from guard.core.model import Approval, ConversationRef
 from guard.core.names import alike
@@ -52,12 +52,12 @@ def _charges(grant: Grant, asked: Decimal) -> tuple[Charge, ...]:
 # -- finding -----------------------------------------------------------------------------------------------------------------
 
 
-def find(tables: Tables, command: FindGrants) -> tuple[Standing, ...]:
+def find(tables: Tables, command: FindGrants) -> tuple[LiveGrants, ...]:
     """What may cover these calls, the narrowest first. See FindGrants."""
     return tuple(_standing(tables, one) for one in command.calls)
 
 
-def _standing(tables: Tables, asking: Asking) -> Standing:
+def _standing(tables: Tables, asking: Asking) -> LiveGrants:
     ref = asking.key.ref
     grants = tables.granted_to(ref.tenant, ref.principal, asking.tool)
     home, place = home_of(ref), (asking.key.turn, asking.key.position)
@@ -67,9 +67,9 @@ def _standing(tables: Tables, asking: Asking) -> Standing:
         one = tables.granted(taken)
         grants = (*grants, one) if one is not None and one.revoked_at is None else grants
     if known and grants and refused(tables, home, asking.fingerprint):
-        return Standing(taken=taken)
+        return LiveGrants(taken=taken)
     found = sorted((counted(tables, grant) for grant in grants), key=_order)
-    return Standing(grants=tuple(found), taken=taken)
+    return LiveGrants(grants=tuple(found), taken=taken)
 
 
 def _order(grant: Grant) -> tuple[int, float, float]:

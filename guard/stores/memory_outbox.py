@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from guard.core.outbox import Advance, Letter, Standing
+from guard.core.outbox import Advance, Letter, SinkState
 from guard.core.replacing import replace
 from guard.stores.undo import Undo
 
@@ -18,10 +18,10 @@ class MemoryOutbox:
 
     def __init__(self) -> None:
         super().__init__()
-        self._sinks: dict[str, Standing] = {}
+        self._sinks: dict[str, SinkState] = {}
         self._letters: dict[tuple[str, int, int], Letter] = {}
 
-    def sink(self, name: str) -> Standing | None:
+    def sink(self, name: str) -> SinkState | None:
         """Where a sink stands."""
         found = self._sinks.get(name)
         return None if found is None else replace(found, letters=sum(key[0] == name for key in self._letters))
@@ -38,10 +38,10 @@ class MemoryOutbox:
         """Add a sink."""
         if name in self._sinks:
             return False
-        self._undo.put(self._sinks, name, Standing(sink=name, holder=holder, lease=until))
+        self._undo.put(self._sinks, name, SinkState(sink=name, holder=holder, lease=until))
         return True
 
-    def take_sink(self, before: Standing, holder: str, until: float) -> bool:
+    def take_sink(self, before: SinkState, holder: str, until: float) -> bool:
         """Give a sink to this holder."""
         found = self._sinks[before.sink]
         if (found.holder, found.lease) != (before.holder, before.lease):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from guard.core.outbox import Advance, Letter, Outbox, Standing
+from guard.core.outbox import Advance, Letter, Outbox, SinkState
 from guard.core.ports import Sealed, Store
 from guard.core.replacing import replace
 from guard.errors import StoreError
@@ -29,11 +29,11 @@ class StoreOutbox:
         """Seconds since the epoch by the store's clock."""
         return self._tables.clock()
 
-    def standing(self, sink: str) -> Standing | None:
+    def standing(self, sink: str) -> SinkState | None:
         """Where a sink stands."""
         return self._tables.read(lambda tables: tables.sink(sink))
 
-    def sinks(self) -> tuple[Standing, ...]:
+    def sinks(self) -> tuple[SinkState, ...]:
         """All that ever sent."""
         return self._tables.read(_all)
 
@@ -46,11 +46,11 @@ class StoreOutbox:
         order = [(first + number) % self.chains for number in range(self.chains)]
         return self._tables.read(lambda tables: _behind(tables, cursors, limit, order))
 
-    def seize(self, sink: str, sign: str, lease: float, *, newest: bool = False) -> Standing | None:
+    def seize(self, sink: str, sign: str, lease: float, *, newest: bool = False) -> SinkState | None:
         """Take the right to send."""
         return self._tables.write(lambda tables: self._seized(tables, sink, (me(sign), lease), newest=newest))
 
-    def _seized(self, tables: Tables, sink: str, mine: tuple[str, float], *, newest: bool) -> Standing | None:
+    def _seized(self, tables: Tables, sink: str, mine: tuple[str, float], *, newest: bool) -> SinkState | None:
         holder, until = mine[0], tables.now + mine[1]
         found = tables.sink(sink)
         if found is None:
@@ -58,7 +58,7 @@ class StoreOutbox:
                 return None
             start = _ends(tables, self.chains) if newest else {}
             tables.cursors(sink, start)
-            return Standing(sink=sink, holder=holder, lease=until, cursors=start)
+            return SinkState(sink=sink, holder=holder, lease=until, cursors=start)
         free = found.holder in ("", holder) or found.lease <= tables.now or gone(found.holder)
         if not free or not tables.take_sink(found, holder, until):
             return None
@@ -87,7 +87,7 @@ def outbox_of(store: Store) -> Outbox:
     return made
 
 
-def _all(tables: Tables) -> tuple[Standing, ...]:
+def _all(tables: Tables) -> tuple[SinkState, ...]:
     found = (tables.sink(name) for name in tables.sink_names())
     return tuple(one for one in found if one is not None)
 

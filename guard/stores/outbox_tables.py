@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from guard.core.outbox import Advance, Letter, Standing
+from guard.core.outbox import Advance, Letter, SinkState
 
 
 class OutboxTables(Protocol):
     """Where sinks stand, as one transaction sees and changes it."""
 
-    def sink(self, name: str) -> Standing | None:
+    def sink(self, name: str) -> SinkState | None:
         """Where a sink stands."""
 
     def sink_names(self) -> tuple[str, ...]:
@@ -23,7 +23,7 @@ class OutboxTables(Protocol):
     def new_sink(self, name: str, holder: str, until: float) -> bool:
         """Add a sink that this holder has; False where there is one already."""
 
-    def take_sink(self, before: Standing, holder: str, until: float) -> bool:
+    def take_sink(self, before: SinkState, holder: str, until: float) -> bool:
         """Give a sink to this holder; False where holder or lease are no longer as they were."""
 
     def put_sink(self, change: Advance, holder: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from guard.core.outbox import Advance, Letter, Standing
+from guard.core.outbox import Advance, Letter, SinkState
 from guard.stores import sql
 from guard.stores.sql_approvals import Statements
 
@@ -33,14 +33,14 @@ _LETTERS = "SELECT chain, seq, at, tries, why FROM letters WHERE sink = ? ORDER 
 class SqlOutbox(Statements):
     """Sinks, cursors and letters in tables."""
 
-    def sink(self, name: str) -> Standing | None:
+    def sink(self, name: str) -> SinkState | None:
         """Where a sink stands."""
         row = self.one(_SINK, name)
         if row is None:
             return None
         fields = ("sink", "holder", "lease", "failures", "due", "error", "sent", "sent_at", "dropped")
         cursors = {int(chain): int(seq) for chain, seq in self.all(_CURSORS, (name,))}
-        return Standing(**dict(zip(fields, row, strict=True)), letters=int(self.one(_WAITING, name)[0]), cursors=cursors)
+        return SinkState(**dict(zip(fields, row, strict=True)), letters=int(self.one(_WAITING, name)[0]), cursors=cursors)
 
     def sink_names(self) -> tuple[str, ...]:
         """All sinks."""
@@ -56,7 +56,7 @@ class SqlOutbox(Statements):
         """Add a sink."""
         return self.changed(_NEW, name, holder, until) == 1
 
-    def take_sink(self, before: Standing, holder: str, until: float) -> bool:
+    def take_sink(self, before: SinkState, holder: str, until: float) -> bool:
         """Give a sink to this holder."""
         return self.changed(_TAKE, holder, until, before.sink, before.holder, before.lease) == 1
 
