@@ -10,6 +10,7 @@ import atexit
 import itertools
 import os
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -75,6 +76,16 @@ def run(url: str, *statements: str) -> list[Any]:
         for statement in statements:
             cursor = connection.execute(statement)
         return cursor.fetchall() if cursor.description else []
+
+
+def left_alone(url: str, seconds: float = 120.0) -> None:
+    """Wait until nobody but us is connected to the database: a server notices a little later that somebody left. Raises AssertionError."""
+    counted = "SELECT COUNT(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
+    counted += " AND backend_type = 'client backend'"  # the server cleans up by itself now and then
+    until = time.monotonic() + seconds
+    while run(url, counted) != [(0,)]:
+        assert time.monotonic() < until, "somebody is still connected"
+        time.sleep(0.02)
 
 
 @cache

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
 
 import pytest
+from steps_kit import metered
 from stores_kit import (
     CHILD,
     NEXT,
     REF,
     STORES,
     Clock,
-    a_store,
     ask,
     claim,
     event,
@@ -29,16 +27,6 @@ from guard.core.model import ConversationRef
 from guard.core.ports import Conflict, FindTwins, InDoubt, Replay, Store, Won
 from guard.core.reasons import Reason
 from guard.errors import StoreError
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    yield from a_store(request.param, tmp_path, clock)
 
 
 def test_a_claim_is_won_once(store: Store, clock: Clock) -> None:
@@ -190,16 +178,20 @@ def test_only_the_one_who_took_a_call_can_say_that_it_did_not_start(store: Store
     assert [one.status for one in store.rows(REF)] == ["started"]
 
 
-def test_many_equal_calls_cost_no_more_than_few(store: Store) -> None:
+@pytest.mark.parametrize("kind", STORES)
+def test_many_equal_calls_cost_no_more_than_few(kind: str, tmp_path: Path, clock: Clock) -> None:
     """Finding the newest equal call does not look at the older ones: forty times as many cost about the same."""
+    with metered(kind, tmp_path, clock) as meter:
 
-    def cost(number: int, ref: ConversationRef) -> float:
-        for run in range(number):
-            store.record([row("done" if run % 2 else "refused", key(run + 1, ref=ref), run=run)], [])
-        begun = perf_counter()
-        for _ in range(200):
-            store.find_twins(FindTwins(ref=ref, marks=("f",)))
-            store.claim(claim(key(1, ref=ref), run=1))
-        return perf_counter() - begun
+        def cost(number: int, ref: ConversationRef) -> int:
+            for run in range(number):
+                meter.store.record([row("done" if run % 2 else "refused", key(run + 1, ref=ref), run=run)], [])
 
-    assert cost(2000, NEXT) < 4 * cost(50, REF)
+            def looks(store: Store) -> None:
+                for _ in range(20):
+                    store.find_twins(FindTwins(ref=ref, marks=("f",)))
+                    store.claim(claim(key(1, ref=ref), run=1))
+
+            return meter.steps(looks)
+
+        assert cost(2000, NEXT) < 2 * cost(50, REF)
