@@ -49,7 +49,7 @@ def folder(path: Path, policy: str = POLICY) -> Path:
     return place
 
 
-def run(job: Coroutine[Any, Any, Any], seconds: float = 60) -> Any:
+def run(job: Coroutine[Any, Any, Any], seconds: float = 240) -> Any:
     async def within() -> Any:
         async with asyncio.timeout(seconds):
             return await job
@@ -89,7 +89,7 @@ class Talk:
     def put(self, message: dict[str, Any] | UnfitError) -> None:
         self.hand.inbox.put_nowait(message if isinstance(message, UnfitError) else {"jsonrpc": "2.0", **message})
 
-    async def find(self, fits: Callable[[dict[str, Any]], bool], seconds: float = 20) -> dict[str, Any]:
+    async def find(self, fits: Callable[[dict[str, Any]], bool], seconds: float = 120) -> dict[str, Any]:
         async with asyncio.timeout(seconds):
             while True:
                 self.hand.news.clear()

@@ -26,7 +26,9 @@ CLERK, BOSS = Session(principal="E1", roles=("clerk",)), Session(principal="B1",
 
 def write(folder: Path, text: str = BASE, rules: str | None = None) -> Path:
     folder.mkdir(exist_ok=True)
-    (folder / "tools.yaml").write_text(text, "utf-8")
+    whole = folder / ".tools.yaml"  # put there by one step: nobody reads half of it
+    whole.write_text(text, "utf-8")
+    whole.replace(folder / "tools.yaml")
     if rules is not None:
         (folder / "rules.csv").write_text(rules, "utf-8")
     return folder
@@ -52,7 +54,7 @@ def asks(guard: Guard, tool: str = "look", n: int = 1) -> tuple[str, Any]:
     return outcome.status, outcome.reason
 
 
-def until(found: Callable[[], object], seconds: float = 20.0) -> Any:
+def until(found: Callable[[], object], seconds: float = 120.0) -> Any:
     end = time.monotonic() + seconds
     while not (value := found()):
         assert time.monotonic() < end, "it did not happen"

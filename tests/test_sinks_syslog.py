@@ -7,6 +7,7 @@ import re
 import socket
 import socketserver
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -66,10 +67,10 @@ def tcp(kind: Any = socketserver.ThreadingTCPServer, place: Any = ("127.0.0.1", 
 
 
 def waited(got: list[bytes], count: int) -> list[bytes]:
-    for _ in range(1000):
-        if len(got) >= count:
-            break
-        threading.Event().wait(0.005)
+    """What has arrived, once it is so much; a receiver is a thread of its own, so it may take a while."""
+    until = time.monotonic() + 60
+    while len(got) < count and time.monotonic() < until:
+        time.sleep(0.005)
     return got
 
 
