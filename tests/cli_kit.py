@@ -97,9 +97,11 @@ def program(text: str, *words: str, cwd: Path, **env: str) -> Ran:
 
 
 def travel_policy(folder: Path, person: str = SUPERVISOR, user: str = USER) -> Path:
-    """A copy of the shipped policy in which `user` is `person`."""
+    """A copy of the shipped policy in which `user` is `person`, beside the person that its cases name."""
     shutil.copytree(REPO / "policies", folder)
-    (folder / "people.yaml").write_text(f"people:\n  {json.dumps(user)}: {{{person}}}\n", "utf-8")
+    people = {user: person, "supervisor": SUPERVISOR} if user != "supervisor" else {user: person}
+    lines = [f"  {json.dumps(name)}: {{{one}}}\n" for name, one in people.items()]
+    (folder / "people.yaml").write_text("people:\n" + "".join(lines), "utf-8")
     return folder
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_kit import Run, in_process
+from cli_kit import Run
 from search_kit import HOSTILE
 from stores_kit import Clock
 
@@ -119,11 +119,6 @@ def elements(page: str) -> _Elements:
 
 
 PLAIN = "plain"
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
 
 
 def kept(folder: Path, name: str, text: str) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_kit import Run, in_process
+from cli_kit import Run
 from console_kit import console
 from stores_kit import Clock
 from test_audit_inert import STARTS, elements, report_of
@@ -108,11 +108,6 @@ def leaves(value: Any) -> Iterator[str]:
             yield from leaves(below)
     elif isinstance(value, str):
         yield value
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
 
 
 def unseen_in(text: str) -> list[str]:

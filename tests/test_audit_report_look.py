@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import audit_month_kit as kit
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser_kit import NEEDS_CHROMIUM, chromium, picture
+from browser_kit import NEEDS_CHROMIUM, picture
 from playwright.sync_api import Browser
 
 from guard.auditing import page
@@ -51,12 +50,6 @@ def test_where_nothing_is_there_is_no_empty_chart_or_table(pages: dict[str, Path
     assert "No call was held or refused in this month." in texts["one-call"]
     assert all(text.count("<h2") == texts["everything"].count("<h2") for text in texts.values())
     assert all("<tbody></tbody>" not in text for text in texts.values())
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from cases_kit import SESSIONS, folder
-from cli_kit import Run, in_process
+from cli_kit import Run
 
 CASE = "cases:\n  - {name: n, session: ann, call: find, expect: allow}\n"
 START = SESSIONS.count("\n") + 1
@@ -15,11 +15,6 @@ MISTAKES = {
     "key": (CASE.replace("expect", "expct"), START + 1, "unknown key expct (did you mean expect?)"),
     "session": (CASE.replace("session: ann", "session: anne"), START + 1, "no session is called anne (did you mean ann?)"),
 }
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
 
 
 @pytest.mark.parametrize(("cases", "line", "told"), MISTAKES.values(), ids=MISTAKES)

@@ -10,17 +10,11 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from cli_kit import REPO, Run, environment, folder, guard, in_process, travel_policy
+from cli_kit import REPO, Run, environment, folder, guard, travel_policy
 
 from guard.cli import show
 from guard.cli.main import COMMANDS, parser
 from guard.cli.tables import table, width
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
-
 
 # -- the front ---------------------------------------------------------------------------------------------------------
 

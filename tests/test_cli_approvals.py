@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cli_kit import BOSS, CLERK, USER, Run, asking, at_terminal, folder, guard, in_process, look, pay, program, unwarned, waiting
+from cli_kit import BOSS, CLERK, USER, Run, at_terminal, folder, guard, look, pay, program, unwarned, waiting
 
 from guard import Guard, ToolCall
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
-
-
-@pytest.fixture
-def asked(tmp_path: Path) -> Iterator[Guard]:
-    with asking(tmp_path) as made:
-        yield made
-
 
 VOTE = {"approve": ("approve", "--yes"), "reject": ("reject", "--reason", "no")}
 """How each is said without a terminal."""

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli_kit import CLERK, Run, asking, folder, in_process, look, pay, waiting
+from cli_kit import CLERK, Run, folder, look, pay, waiting
 
 from guard import ApprovalError, Guard, ToolCall
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
-
-
-@pytest.fixture
-def asked(tmp_path: Path) -> Iterator[Guard]:
-    with asking(tmp_path) as made:
-        yield made
 
 
 def test_audit_shows_records_and_checks_the_chain(run: Run, asked: Guard) -> None:

@@ -6,26 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli_kit import Run, asking, in_process
+from cli_kit import Run
 from test_cli_audit import tamper
 
 from guard import Guard
 from guard.proof.alone import check_files
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
-
-
-@pytest.fixture
-def asked(tmp_path: Path) -> Iterator[Guard]:
-    with asking(tmp_path) as made:
-        yield made
 
 
 def test_from_a_key_to_a_proof(run: Run, asked: Guard, tmp_path: Path) -> None:

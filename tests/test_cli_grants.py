@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_kit import BOSS, CLERK, POLICY, USER, Run, at_terminal, in_process, look, pay
+from cli_kit import BOSS, CLERK, POLICY, USER, Run, at_terminal, look, pay
 from grants_kit import BOSS as DESK_BOSS
 from grants_kit import desk
 
@@ -20,11 +20,6 @@ from guard.core.grant_words import words
 
 OFFERS = "[{scope: same_call, uses: 3, until: 1d}, {amount: amount, at_most: 500, sum: 900, same: [to], until: 7d}]"
 WORDS = "Calls of pay for E1 (tenant acme) run without a further question:"
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
 
 
 def folder(place: Path, person: str = BOSS, offers: str = OFFERS) -> None:

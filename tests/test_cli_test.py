@@ -13,18 +13,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from cases_kit import SESSIONS, folder
-from cli_kit import Run, environment, guard, in_process
+from cli_kit import Run, environment, guard
 
 GOOD = "  - {name: good one, session: ann, call: find, expect: allow}\n"
 BAD = "  - {name: bad one, session: ann, call: find, expect: hold}\n"
 BROKEN = "  - {name: broken one, session: ann, history: [{call: {open: {id: D2}}}], call: find, expect: allow}\n"
 HOSTILE = '  - {name: "a\\e[31m\\u202e<&\\"\\x01 ü", session: ann, call: find, expect: hold}\n'
 BARE = "tools:\n  find: {kind: read, allow: ['*']}\nlimits: {run: {calls: 9}}\n"
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
 
 
 def _cases(tmp_path: Path, text: str) -> Path:

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from cli_kit import USER, Run, in_process, program
+from cli_kit import USER, Run, program
 
 from guard import Guard, OutcomeUnknownError, Session, ToolCall
 
@@ -47,11 +47,6 @@ def doubting(path: Path) -> Iterator[Guard]:
         arguments = '{"to": "bob\\u202e", "note": "for kim@example.com"}'
         assert made.call(ToolCall("c1", "pay", arguments), SESSION, conversation="conv\u200b-1").status == "unknown"
         yield made
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli_kit import CLERK, POLICY, Run, asking, at_terminal, guard, in_process
+from cli_kit import CLERK, POLICY, Run, asking, at_terminal, guard
 
 from guard import Guard, Session
 from guard.core.briefing import permits
@@ -17,11 +17,6 @@ MORE = (
 )
 TWO = POLICY.replace("approve: {by: [boss], expires: 1h}", MORE)
 OTHER = Session(principal="E8", tenant="acme", roles=("boss",))
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
 
 
 @pytest.fixture

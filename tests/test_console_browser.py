@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser_kit import CLERK, NEEDS_CHROMIUM, Served, chromium, no_sideways_scroll, person, picture
+from browser_kit import CLERK, NEEDS_CHROMIUM, Served, no_sideways_scroll, person, picture
 from playwright.sync_api import Browser, Page, expect
 
 pytestmark = [pytest.mark.slow, NEEDS_CHROMIUM]
@@ -26,18 +25,6 @@ HOSTILE = {
     ],
     "token": "FAKE-TOKEN-0001",
 }
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with Served(tmp_path_factory.mktemp("console")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 def test_reading_and_approving_on_a_phone_with_scripts_off(browser: Browser, served: Served) -> None:

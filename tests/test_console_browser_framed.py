@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from browser_kit import NEEDS_CHROMIUM, Served, chromium, person
+from browser_kit import NEEDS_CHROMIUM, Served, person
 from http_service_kit import Service, says
 from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.slow, NEEDS_CHROMIUM]
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with Served(tmp_path_factory.mktemp("console")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.mark.parametrize("path", ["/approvals/{approval}", "/approvals", "/approvals/batch", "/grants", "/sign-in"])

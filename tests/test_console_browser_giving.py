@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser_kit import CLERK, NEEDS_CHROMIUM, Served, chromium, no_sideways_scroll, person, picture
+from browser_kit import CLERK, NEEDS_CHROMIUM, Served, no_sideways_scroll, person, picture
 from playwright.sync_api import Browser, expect
 
 pytestmark = [pytest.mark.slow, NEEDS_CHROMIUM]
@@ -20,18 +19,6 @@ WORDS = (
     "until ",
     "only with exactly the arguments of the call that was approved",
 )
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with Served(tmp_path_factory.mktemp("console")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 def asked(served: Served, width: int, amount: int) -> Any:

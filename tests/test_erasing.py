@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -12,23 +11,21 @@ from typing import Any
 
 import pytest
 from cli_kit import guard
+from erasing_kit import DAY, HOME, payloads
 from reports import BOSS, Desk, outcome, start
-from stores_kit import OTHER, REF, STORES, Clock, a_store, claim, event, key, records, row
+from stores_kit import OTHER, REF, Clock, claim, event, key, records, row
 from stores_kit import outcome as told
 
 from guard.core.answer import erased
 from guard.core.commands import ERASED
 from guard.core.commitments import commitment
 from guard.core.ports import LoadHandles, Replay, Store, Vaulted, Won
-from guard.redactors import REDACTOR
 from guard.runner.erasing import Payloads
 from guard.stores import open_store
 from guard.stores.chain import verify_store
 
 PLANTED = "PLANTED-4711-value"
 TOOLS: dict[str, Any] = {"find": lambda: {"account": "A-1"}, "pay": lambda account: account, "ask": lambda name: name}
-HOME = ("acme", "conv-1")
-DAY = 86_400.0
 POLICY = """
     tools:
       find: {kind: read, allow: [staff]}
@@ -39,20 +36,6 @@ POLICY = """
         ground: {account: {returned_by: find.account}}
       ask: {kind: action, allow: [staff], approve: {by: [boss]}}
 """
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    yield from a_store(request.param, tmp_path, clock)
-
-
-def kept(store: Store) -> Payloads:
-    return Payloads(store, REDACTOR)
 
 
 def done(store: Store, number: int, **fields: Any) -> Any:
@@ -80,7 +63,7 @@ def test_what_is_over_is_erased_and_what_is_not_is_left(store: Store) -> None:
     store.say(REF, PLANTED, event("user.said"))
     store.claim(claim(key(2), fingerprint="g", mark="g", arguments={"b": 2}))
     before = len(records(store))
-    found = kept(store).erase(HOME, who="root", reason="request of kim@example.com")
+    found = payloads(store).erase(HOME, who="root", reason="request of kim@example.com")
     assert (found.calls, found.words, found.left) == (((1, 0),), 1, ((2, 0),))
     first, second = store.rows(REF)
     assert (first.status, first.fingerprint, first.mark, first.call.tool) == ("done", "f", "f", "pay")
@@ -91,7 +74,7 @@ def test_what_is_over_is_erased_and_what_is_not_is_left(store: Store) -> None:
     [record] = [json.loads(one.body) for one in records(store)][before:]
     assert (record["kind"], record["reason"]) == ("payload.erased", "request of [email]")
     assert record["erased"] == {"calls": [[1, 0]], "approvals": [], "words": 1}
-    assert kept(store).erase(HOME, who="root", reason="again").anything is False
+    assert payloads(store).erase(HOME, who="root", reason="again").anything is False
     assert len(records(store)) == before + 1
     assert verify_store(store).ok
 
@@ -99,7 +82,7 @@ def test_what_is_over_is_erased_and_what_is_not_is_left(store: Store) -> None:
 def test_an_erased_call_is_not_run_again(store: Store) -> None:
     """Its twin of the same run is answered from what is left of it; a late end does not bring it back."""
     ended(store, 1)
-    kept(store).erase(HOME, who="root", reason="r")
+    payloads(store).erase(HOME, who="root", reason="r")
     answer = store.claim(claim(key(2)))
     assert isinstance(answer, Replay)
     assert answer.row.erased
@@ -119,21 +102,21 @@ def test_what_is_old_enough_goes_by_itself(store: Store, clock: Clock) -> None:
         (Vaulted(handle="email_x", kind="email", digest="d", value=PLANTED),),
     )
     clock.now += 15 * DAY
-    [found] = kept(store).sweep(30 * DAY)
+    [found] = payloads(store).sweep(30 * DAY)
     assert (found.calls, found.words) == (((1, 0),), 1)
     assert [one.erased for one in store.rows(REF)] == [True, False, False]
     assert store.handles(LoadHandles(ref=REF, handles=("email_x",)))
-    assert kept(store).sweep(30 * DAY) == ()
+    assert payloads(store).sweep(30 * DAY) == ()
     clock.now += 20 * DAY
-    assert sum(len(one.calls) for one in kept(store).sweep(30 * DAY, most=1)) == 1
+    assert sum(len(one.calls) for one in payloads(store).sweep(30 * DAY, most=1)) == 1
 
 
 def test_a_person_is_found_in_all_their_conversations(store: Store) -> None:
     """Only theirs, and of every tenant unless one is named."""
     store.open(REF)
     store.open(type(REF)(tenant="acme", principal="E2", conversation="conv-9"))
-    assert kept(store).of(OTHER.principal) == (("acme", "conv-9"),)
-    assert kept(store).of(REF.principal, "none") == ()
+    assert payloads(store).of(OTHER.principal) == (("acme", "conv-9"),)
+    assert payloads(store).of(REF.principal, "none") == ()
 
 
 def test_no_byte_is_left_in_the_file(tmp_path: Path) -> None:
@@ -142,7 +125,7 @@ def test_no_byte_is_left_in_the_file(tmp_path: Path) -> None:
     for number in range(1, 40):
         ended(store, number, fingerprint=f"f{number}", mark=f"m{number}")
     store.say(REF, PLANTED * 2000, event("user.said"))
-    kept(store).erase(HOME, who="root", reason="r")
+    payloads(store).erase(HOME, who="root", reason="r")
     store.close()
     for path in tmp_path.glob("guard.db*"):
         assert PLANTED.encode() not in path.read_bytes()

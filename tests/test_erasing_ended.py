@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cli_kit import guard
+from erasing_kit import DAY, HOME, payloads
 from reports import BOSS, start
-from stores_kit import REF, STORES, Clock, a_store, ask, event, key, row, vote
+from stores_kit import REF, Clock, ask, event, key, row, vote
 from stores_kit import outcome as told
 
 from guard.core.ports import Store
 from guard.core.reasons import Reason
-from guard.redactors import REDACTOR
 from guard.runner.erasing import Payloads
 from guard.stores import open_store
 
-HOME = ("acme", "conv-1")
-DAY = 86_400.0
 POLICY = "tools: {ask: {kind: action, allow: [staff], approve: {by: [boss]}}}"
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    yield from a_store(request.param, tmp_path, clock)
 
 
 def held(store: Store) -> None:
@@ -57,15 +44,15 @@ def end(store: Store, clock: Clock, how: str) -> None:
 def test_a_held_call_whose_question_has_ended_is_erased(store: Store, clock: Clock, how: str, by: str) -> None:
     """By a person's word at once, by age from the question's end; what is left of it is a refusal that says why."""
     held(store)
-    payloads = Payloads(store, REDACTOR)
-    assert payloads.erase(HOME, who="root", reason="r").left == ((1, 0),)
+    eraser = payloads(store)
+    assert eraser.erase(HOME, who="root", reason="r").left == ((1, 0),)
     end(store, clock, how)
     if by == "word":
-        found = payloads.erase(HOME, who="root", reason="r")
+        found = eraser.erase(HOME, who="root", reason="r")
     else:
-        assert payloads.sweep(DAY) == ()
+        assert eraser.sweep(DAY) == ()
         clock.now += 2 * DAY
-        [found] = payloads.sweep(DAY)
+        [found] = eraser.sweep(DAY)
     assert (found.calls, found.approvals, found.left) == (((1, 0),), ("a1",), ())
     [kept] = store.rows(REF)
     assert (kept.erased, kept.status, kept.arguments) == (True, "refused", None)
@@ -84,12 +71,12 @@ def test_a_call_that_waits_is_never_too_old(store: Store, clock: Clock) -> None:
     store.record((replace(made, at=store.now()),), (event(),))
     ask(store, "a1", window=9 * DAY)
     clock.now += 3 * DAY
-    payloads = Payloads(store, REDACTOR)
-    assert payloads.sweep(DAY) == ()
+    eraser = payloads(store)
+    assert eraser.sweep(DAY) == ()
     vote(store, "a1")
     clock.now += 3 * DAY
-    assert payloads.sweep(DAY) == ()
-    assert payloads.erase(HOME, who="root", reason="r").left == ((1, 0),)
+    assert eraser.sweep(DAY) == ()
+    assert eraser.erase(HOME, who="root", reason="r").left == ((1, 0),)
     assert store.rows(REF)[0].arguments == {"x": 1}
 
 
@@ -99,9 +86,9 @@ def test_a_program_that_comes_back_is_told(tmp_path: Path) -> None:
     desk.propose(("a", "ask", {"name": "x"}))
     [asked] = desk.pending()
     desk.guard.approvals.reject(asked.id, approver=BOSS, reason="no")
-    payloads = Payloads(desk.guard.store, desk.guard.redactor)
+    eraser = Payloads(desk.guard.store, desk.guard.redactor)
     home = ("default", desk.chat.ref.conversation)
-    assert payloads.erase(home, who="root", reason="r").left == ()
+    assert eraser.erase(home, who="root", reason="r").left == ()
     said = desk.settle()
     assert "erased" in said
     assert "approval_rejected" in said

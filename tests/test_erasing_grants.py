@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cli_kit import guard
-from stores_kit import REF, STORES, Clock, a_store, asking, claim, key, kinds, proposal, records, row
+from erasing_kit import DAY, HOME, payloads
+from stores_kit import REF, Clock, asking, claim, key, kinds, proposal, records, row
 from stores_kit import outcome as told
 from test_stores_grants import claimed, given, grant
 
@@ -20,26 +20,13 @@ from guard.core.grants import Grant
 from guard.core.model import Session
 from guard.core.ports import Conflict, Store, Won
 from guard.redactors import REDACTOR
-from guard.runner.erasing import Payloads
 from guard.stores import open_store
 from guard.stores.chain import verify_store
 from guard.stores.payload_keys import keyring
 
-DAY = 86_400.0
-HOME = ("acme", "conv-1")
 PLANTED = "PLANTED-4711-value"
 WHERE = {"field": "amount", "at_most": 50, "sum": 90, "where": {"to": PLANTED}, "others": []}
 KEYS = "0123456789abcdef" * 4
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    yield from a_store(request.param, tmp_path, clock)
 
 
 def made(store: Store, clock: Clock, **fields: Any) -> Grant:
@@ -50,10 +37,6 @@ def made(store: Store, clock: Clock, **fields: Any) -> Grant:
     done = row("done", key(90), attempt=1, outcome=told(arguments={"to": PLANTED}), **fields)
     store.record((replace(done, at=store.now()),), ({"kind": "call.end", "tenant": "acme"},))
     return found
-
-
-def payloads(store: Store) -> Payloads:
-    return Payloads(store, REDACTOR)
 
 
 HOW: dict[str, Any] = {

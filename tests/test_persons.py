@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -11,14 +10,14 @@ from typing import Any
 
 import pytest
 from cli_kit import guard as command
-from stores_kit import Clock, records, url_of
+from persons_kit import Home, living
+from stores_kit import records
 from votes_kit import LASTING
 from wire_helpers import message
 
-from guard import ApprovalError, ConversationError, Guard, GuardError, PolicyWarning, Session, ToolCall
+from guard import ApprovalError, ConversationError, GuardError, Session, ToolCall
 from guard.core.names import Name, is_reference, real
 from guard.core.persons import known, named
-from guard.core.ports import Redactor
 from guard.runner.erasing import Payloads
 from guard.runner.worker import Worker
 from guard.stores import open_store
@@ -33,20 +32,14 @@ tools:
 """
 KIM = Session(principal="kim.doe@example.com", roles=("staff", "boss"))
 ANN, BOB = (Session(principal=f"{name}@example.com", roles=("boss",)) for name in ("ann", "bob"))
-BLIND = Redactor(detect=lambda _key, text: (text, ()))  # finds nothing: as a program before references
 
 
-class House:
+class House(Home):
     """A guard on a store that others open too."""
 
     def __init__(self, folder: Path, url: str) -> None:
-        self.url, self.clock, self.seen = url, Clock(), list[str]()
-        (folder / "policies").mkdir()
-        (folder / "policies" / "tools.yaml").write_text(POLICY, "utf-8")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PolicyWarning)
-            self.guard = Guard.load(folder / "policies", tools={"look": self.look, "pay": self.pay}, store=url, clock=self.clock)
-        self.paid = 0
+        self.seen, self.paid = list[str](), 0
+        super().__init__(folder, url, POLICY, {"look": self.look, "pay": self.pay})
 
     def look(self, user: str) -> dict[str, str]:
         self.seen.append(user)
@@ -55,11 +48,6 @@ class House:
     def pay(self, amount: int) -> str:
         self.paid += 1
         return "paid"
-
-    def blind(self) -> Guard:
-        """A guard on the same store that takes every name as it is."""
-        now = self.guard.hands
-        return Guard(policy=self.guard.policy, store=self.guard.store, tools=now.tools, redactor=BLIND)
 
     def asked(self, who: Session = KIM, guard: Any = None, conversation: str = "c") -> Any:
         """The approval that a call of this person waits for."""
@@ -75,10 +63,7 @@ class House:
 
 @pytest.fixture(params=LASTING)
 def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
-    with url_of(request.param, tmp_path) as url:
-        made = House(tmp_path, url)
-        yield made
-        made.guard.close()
+    yield from living(request.param, tmp_path, House)
 
 
 def refused(house: House, question: Any, who: Session) -> str:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from stores_kit import Clock, url_of
+from persons_kit import Home, living
 from votes_kit import LASTING
 from wire_helpers import message
 
-from guard import Guard, PolicyWarning, Session
+from guard import Session
 from guard.core.names import Name, alike, distinct
-from guard.core.ports import Redactor
 
 POLICY = """
 limits: {run: {steps: 50, calls: 50}}
@@ -33,31 +31,22 @@ tools:
     limits: [{sum: amount, at_most: 100, per: 24h}]
 """
 NUMBERS = POLICY + "redact: {detectors: {employee_no: {pattern: '\\bE[0-9]{6}\\b'}}}\n"
-BLIND = Redactor(detect=lambda _key, text: (text, ()))  # finds nothing: as a program before references
 STAFF = Session(principal="u1", roles=("staff",))
 KIM = Session(principal="E100009", roles=("staff",))
 ANN, BOB, CAROL, DAVE = (Session(principal=f"E10000{number}", roles=("boss",)) for number in range(1, 5))
 REF, OTHER = "person_" + "a" * 40, "person_" + "b" * 40
 
 
-class House:
+class House(Home):
     """A guard whose policy finds the numbers of employees, or does not."""
 
     def __init__(self, folder: Path, url: str) -> None:
-        self.folder, self.count, self.clock = folder / "policies", 0, Clock()
-        self.folder.mkdir()
-        self._write(POLICY)
-        tools = {"pay": self.pay, "spend": self.pay}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PolicyWarning)
-            self.guard = Guard.load(self.folder, tools=tools, store=url, clock=self.clock)
-
-    def _write(self, text: str) -> None:
-        (self.folder / "tools.yaml").write_text(text, "utf-8")
+        self.count = 0
+        super().__init__(folder, url, POLICY, {"pay": self.pay, "spend": self.pay})
 
     def finds(self, *, numbers: bool) -> None:
         """From now on the policy finds the numbers of employees, or does not."""
-        self._write(NUMBERS if numbers else POLICY)
+        self.write(NUMBERS if numbers else POLICY)
         self.guard.reload()
 
     def pay(self, amount: int) -> str:
@@ -80,10 +69,7 @@ class House:
 
 @pytest.fixture(params=LASTING)
 def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
-    with url_of(request.param, tmp_path) as url:
-        made = House(tmp_path, url)
-        yield made
-        made.guard.close()
+    yield from living(request.param, tmp_path, House)
 
 
 @pytest.mark.parametrize("numbers", [True, False], ids=["a detector comes", "a detector goes"])
@@ -102,8 +88,7 @@ def test_one_giver_is_one_person(house: House, *, numbers: bool) -> None:
 def test_one_giver_by_two_programs(house: House) -> None:
     """Two programs with other detectors on one store do not make two people of one either."""
     house.finds(numbers=True)
-    now = house.guard.hands
-    other = Guard(policy=house.guard.policy, store=house.guard.store, tools=now.tools, redactor=BLIND)
+    other = house.blind()
     question = house.approved()
     for guard in (other, house.guard, other):
         found = guard.grants.give(question, by=CAROL, scope="tool_here")

@@ -8,12 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_kit import Run, asking, environment, in_process, waiting
+from cli_kit import Run, environment, waiting
 from http_service_kit import Service, says
 from opentelemetry.sdk.trace import TracerProvider
 from sinks_kit import checked
@@ -22,18 +21,6 @@ from guard import Guard
 from guard.cli.sinks_file import read_sinks
 from guard.errors import PolicyError
 from guard.sinks.table import BOUNDS, KINDS
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
-
-
-@pytest.fixture
-def asked(tmp_path: Path) -> Iterator[Guard]:
-    with asking(tmp_path) as made:
-        yield made
-
 
 FILES = "sinks: {archive: {to: jsonl, path: out/audit.jsonl}}\n"
 

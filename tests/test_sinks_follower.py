@@ -10,21 +10,11 @@ from typing import Any
 
 import pytest
 from sinks_kit import QUICK, Shelf, Stuck, box, down, follower, in_order, refusing, standing, told, write
-from stores_kit import STORES, Clock, a_store
+from stores_kit import Clock, a_store
 
 from guard.core.ports import Store
 from guard.sinks import Bounds, Planned, Relay, SinkError
 from guard.stores.outbox import outbox_of
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    yield from a_store(request.param, tmp_path, clock)
 
 
 @pytest.fixture

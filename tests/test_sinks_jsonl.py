@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from cli_kit import environment
 from sinks_kit import QUICK, checked, follower, standing, told, write
-from stores_kit import STORES, Clock, a_store
+from stores_kit import Clock, a_store
 
 from guard.core.exported import read_record
 from guard.core.ports import Store
@@ -25,16 +25,6 @@ from guard.sinks.port import SinkError
 from guard.stores import open_store
 
 BLOCK = replace(QUICK, policy="block")
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    yield from a_store(request.param, tmp_path, clock)
 
 
 @pytest.fixture

@@ -35,11 +35,6 @@ PAGE = Links(page="https://guard.example/approvals/{approval}")
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
 def store(tmp_path: Path, clock: Clock) -> Iterator[Store]:
     yield from a_store("memory", tmp_path, clock)
 

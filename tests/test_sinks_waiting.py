@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli_kit import CLERK, Run, asking, in_process, waiting
+from cli_kit import CLERK, Run, in_process, waiting
 from http_service_kit import Service, says
 
 from guard import Guard, ToolCall
@@ -18,12 +17,6 @@ KEY = {"KEY": "k" * 20}
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     monkeypatch.setenv("KEY", KEY["KEY"])
     return in_process(tmp_path, monkeypatch, capfd)
-
-
-@pytest.fixture
-def asked(tmp_path: Path) -> Iterator[Guard]:
-    with asking(tmp_path) as made:
-        yield made
 
 
 def file(folder: Path, port: int = 9, to: str = "notify") -> None:

@@ -31,11 +31,6 @@ NOW = 1_800_000_000.0
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
 def store(tmp_path: Path, clock: Clock) -> Iterator[Store]:
     yield from a_store("memory", tmp_path, clock)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +10,7 @@ from stores_kit import (
     CHILD,
     OTHER,
     REF,
-    STORES,
     Clock,
-    a_store,
     asking,
     charge,
     event,
@@ -27,16 +24,6 @@ from stores_kit import (
 from guard.core.ports import FindTwins, LoadLedger, Store
 from guard.errors import ConversationError, StoreError
 from guard.stores import open_store
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    yield from a_store(request.param, tmp_path, clock)
 
 
 def test_a_conversation_belongs_to_who_opened_it(store: Store) -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from stores_kit import (
     CHILD,
     NEXT,
     REF,
-    STORES,
     Clock,
-    a_store,
     ask,
     asking,
     charge,
@@ -28,17 +24,6 @@ from stores_kit import (
 
 from guard.core.ports import Store
 from guard.errors import ApprovalError, StoreError
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    yield from a_store(request.param, tmp_path, clock)
-
 
 # -- asking
 

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-from stores_kit import STORES, Clock, a_store, asking, claim, key, kinds, proposal
+from stores_kit import Clock, asking, claim, key, kinds, proposal
 from test_stores_grants import claimed, given, grant
 
 from guard.core.ports import Conflict, Store, Won
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    yield from a_store(request.param, tmp_path, clock)
 
 
 def test_a_yes_that_came_while_a_grant_answered_is_not_spent_on_a_second_call(store: Store, clock: Clock) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
-from stores_kit import NEXT, REF, STORES, Clock, a_store, asking, charge, claim, key, kinds, outcome, proposal, quota, row
+from stores_kit import NEXT, REF, Clock, asking, charge, claim, key, kinds, outcome, proposal, quota, row
 
 from guard.core.granting import Asking, FindGrants, UseGrant
 from guard.core.grants import Giver, Grant, Use
@@ -17,16 +15,6 @@ from guard.core.model import CallKey
 from guard.core.ports import Claim, ClaimAnswer, Conflict, Record, Store, Won
 from guard.core.reasons import Reason
 from guard.errors import ApprovalError
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    yield from a_store(request.param, tmp_path, clock)
 
 
 def grant(**fields: Any) -> Grant:

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
@@ -20,9 +19,7 @@ import psycopg
 import pytest
 from stores_kit import (
     REF,
-    STORES,
     Clock,
-    a_store,
     ask,
     asking,
     charge,
@@ -42,16 +39,6 @@ from guard.errors import AnsweredInterrupt, StoreError
 from guard.stores.chain import verify
 
 STORES_CODE = f"{os.sep}guard{os.sep}stores{os.sep}"
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    yield from a_store(request.param, tmp_path, clock)
 
 
 def elsewhere(work: Callable[[], Any]) -> Any:

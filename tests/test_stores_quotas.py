@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from stores_kit import REF, STORES, Clock, a_store, charge, claim, event, key, outcome, quota, row
+from stores_kit import REF, charge, claim, event, key, outcome, quota, row
 
 from guard.core.ports import Charge, Store, Won
 from guard.core.reasons import Reason
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    yield from a_store(request.param, tmp_path, clock)
 
 
 def test_quota_is_reserved_once_for_each_call(store: Store) -> None:

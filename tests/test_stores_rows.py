@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 from stores_kit import (
     CHILD,
     NEXT,
     REF,
-    STORES,
-    Clock,
-    a_store,
     event,
     key,
     kinds,
@@ -27,16 +22,6 @@ from guard.core.model import Evidence, Image
 from guard.core.ports import FindTwins, LoadLedger, Store
 from guard.core.reasons import Reason
 from guard.errors import StoreError
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    yield from a_store(request.param, tmp_path, clock)
 
 
 def test_rows_come_back_as_they_were(store: Store) -> None:

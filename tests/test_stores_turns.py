@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from stores_kit import CHILD, NEXT, OTHER, REF, STORES, Clock, a_store, event, key, row, turn, usage
+from stores_kit import CHILD, NEXT, OTHER, REF, event, key, row, turn, usage
 
 from guard.core.ports import Again, Store
 from guard.errors import ConversationError
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    yield from a_store(request.param, tmp_path, clock)
 
 
 def opened(store: Store, *args, **fields) -> tuple[int, Again]:

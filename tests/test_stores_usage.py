@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
-from stores_kit import CHILD, REF, STORES, Clock, a_store, asking, event, key, proposal, turn, usage, vote
+from stores_kit import CHILD, REF, Clock, asking, event, key, proposal, turn, usage, vote
 
 from guard.core.ports import Again, OpenTurn, Store
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    yield from a_store(request.param, tmp_path, clock)
 
 
 def test_counters_of_a_run_and_of_the_conversation(store: Store, clock: Clock) -> None:

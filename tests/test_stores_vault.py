@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from older_kit import as_of
-from stores_kit import CHILD, NEXT, OTHER, REF, STORES, Clock, a_store, event, key, row
+from stores_kit import CHILD, NEXT, OTHER, REF, Clock, event, key, row
 
 from guard.core.ports import LoadHandles, Store, Vaulted
 from guard.errors import ConversationError, StoreError
 from guard.stores import open_store, vault
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    yield from a_store(request.param, tmp_path, clock)
 
 
 def kept(name: str = "email_A", value: object = "kim@example.com", digest: str = "d", **fields: object) -> Vaulted:

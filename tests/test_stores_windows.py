@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
@@ -15,7 +14,7 @@ from typing import Any
 import postgres_kit
 import pytest
 from older_kit import as_of
-from stores_kit import NEXT, OTHER, STORES, Clock, a_store, ask, charge, event, key, quota, row, url_of, vote
+from stores_kit import NEXT, OTHER, Clock, ask, charge, event, key, quota, row, url_of, vote
 from test_stores_races import race, start
 
 from guard.core.ports import Charge, Store
@@ -35,16 +34,6 @@ def draw(store: Store, turn: int, given: Charge | None = None, **at: Any) -> boo
 
 def ended(store: Store, turn: int, status: str = "done", **at: Any) -> None:
     store.record([row(status, key(turn, **at), fingerprint=f"f{turn}", mark="")], [event()])
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    yield from a_store(request.param, tmp_path, clock)
 
 
 def test_a_window_slides(store: Store, clock: Clock) -> None:

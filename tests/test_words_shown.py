@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_kit import CLERK, Run, asking, in_process
+from cli_kit import CLERK, Run, asking
 from console_kit import CLERK as WHO
 from console_kit import POLICY, Console, console, draw, wire
 from jsonschema import Draft202012Validator
@@ -182,11 +182,6 @@ def test_a_loop_in_another_language_sends_them(desk: Console, words: Any) -> Non
         assert (answer.status_code, answer.json()) == (400, {"error": "words must be a text"})
     else:
         assert desk.show(answer.json()["approval"]).words.text == (words or "")
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
 
 
 @pytest.fixture
