@@ -118,7 +118,9 @@ def picture(page: Page, name: str) -> None:
 
 
 def no_sideways_scroll(page: Page) -> None:
-    """The page is no wider than the screen."""
+    """The page is no wider than the screen, and no table of it moves in its frame."""
     page.wait_for_load_state()  # a click has led to the next page; its style comes with it
     width, screen = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
     assert width <= screen
+    moved = "[...document.querySelectorAll('.box')].filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.ariaLabel)"
+    assert page.evaluate(moved) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,8 +58,13 @@ def test_votes_that_did_not_count_stand_under_what_was_wrong(desk: Office) -> No
     }
     page = blocks.sections(made)
     assert "Votes that came too late (1)" in page
-    assert "<td>refused</td><td>pay</td>" not in page
+    assert "<td>refused</td><td>pay</td>" not in cells(page)
     assert made["totals"]["own_votes_refused"] == 1
+
+
+def cells(page: str) -> str:
+    """The cells of a page's tables without what they are called."""
+    return re.sub(r"<td[^>]*>", "<td>", page)
 
 
 def told(made: Any) -> dict[str, tuple[str, str, str]]:
@@ -114,4 +120,4 @@ def test_calls_under_a_standing_grant_are_counted_and_listed(tmp_path: Path) -> 
     assert said["grant.revoked"] == f"{grant.id} revoked, pay for u1; used 2; left"
     assert said["policy.loaded"].startswith(f"version {here.guard.policy.version} (start)")
     assert "What ran under a standing grant" in blocks.sections(made)
-    assert f"<td>{grant.id}</td><td>amount</td><td>pay</td><td>u1</td>" in blocks.sections(made)
+    assert f"<td>{grant.id}</td><td>amount</td><td>pay</td><td>u1</td>" in cells(blocks.sections(made))

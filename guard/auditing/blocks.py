@@ -174,11 +174,8 @@ def _votes(made: Any) -> Iterator[str]:
     if not made["approvers"] and not any(row["count"] for row in latency):
         yield paragraph("Nobody voted in this month.")
         return
-    label = "Columns: how many votes took how long; figures in the table below"
-    yield figure(
-        "How long votes took",
-        charts.stacked(label, [row["took"] for row in latency], [("h", "votes", [row["count"] for row in latency])], height=170),
-    )
+    label = "Bars: how many votes took how long; figures in the table below"
+    yield figure("How long votes took", charts.bars(label, [(row["took"], row["count"]) for row in latency], "h"))
     yield '<div class="two">'
     yield table(
         "How long votes took", ("from question to vote", "votes"), [(row["took"], row["count"]) for row in latency], numbers=(1,)

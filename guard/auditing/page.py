@@ -30,15 +30,21 @@ BLOCKS_STYLE = """
 .report caption{text-align:left;font-weight:600;padding:.2rem 0 .35rem;color:var(--dim)}
 .report th,.report td{text-align:left;padding:.28rem .55rem;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:break-word}
 .report th{background:var(--soft);color:var(--ink);white-space:nowrap}.report td.n,.report th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-.report time{white-space:nowrap;font-variant-numeric:tabular-nums}.report code{font:12px/1.4 ui-monospace,monospace;word-break:break-all;display:inline-block;min-width:17ch}
+.report .many td{overflow-wrap:anywhere}.report .many time{white-space:normal}.report time{white-space:nowrap;font-variant-numeric:tabular-nums}.report code{font:12px/1.4 ui-monospace,monospace;word-break:break-all;display:inline-block;min-width:17ch}
 .report .two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,21rem),1fr));gap:0 1.5rem;align-items:start}
 .report figure{margin:.6rem 0 1.2rem}.report figcaption{color:var(--dim);font-weight:600;font-size:.88rem;display:flex;flex-wrap:wrap;gap:.2rem 1rem;margin-bottom:.3rem}
 .report .key{display:inline-flex;gap:.9rem;font-weight:400}.report .key i{display:inline-block;width:.75em;height:.75em;margin-right:.35em;border-radius:2px}
 .report i.a{background:var(--a)}.report i.h{background:var(--h)}.report i.r{background:var(--r)}
-.report svg.chart{width:100%;min-width:45rem;max-width:60rem;height:auto;display:block;font:11px system-ui,sans-serif}.report svg text{fill:var(--ink)}.report svg .grid{stroke:var(--line)}
+.report svg.chart{width:100%;max-width:60rem;height:auto;display:block;font:11px system-ui,sans-serif}.report svg.narrow{display:none}.report svg text{fill:var(--ink)}.report svg .grid{stroke:var(--line)}
 .report rect.a{fill:var(--a)}.report rect.h{fill:var(--h)}.report rect.r{fill:var(--r)}
+@media screen and (max-width:47rem){.report svg.wide{display:none}.report svg.narrow{display:block;max-width:30rem}
+.report th{white-space:normal}.report td,.report th{overflow-wrap:anywhere;padding:.28rem .4rem}.report time{white-space:normal}.report code{min-width:0}
+.report .many,.report .many tbody,.report .many tr,.report .many td,.report .many caption{display:block}
+.report .many thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.report .many tr{border-bottom:1px solid var(--line);padding:.4rem 0}.report .many td{border:0;padding:.1rem 0;text-align:left;white-space:normal;display:grid;grid-template-columns:7.5rem minmax(0,1fr);gap:0 .6rem}
+.report .many td::before{content:attr(data-head);color:var(--dim);font-weight:400}.report .many td:empty{display:none}}
 @media print{.report{--a:#2f8f4e;--h:#c98a00;--r:#c2372e;--line:#bbb;--soft:#f2f2f2;--dim:#444;--ink:#000;--paper:#fff}
-.report .box{overflow:visible}.report svg.chart{min-width:0}.report figure,.report tr,.report .figures div,.report .check{break-inside:avoid}.report h2,.report h3,.report caption{break-after:avoid}
+.report .box{overflow:visible}.report figure,.report tr,.report .figures div,.report .check{break-inside:avoid}.report h2,.report h3,.report caption{break-after:avoid}
 .report thead{display:table-header-group}.report table{font-size:8pt}.report th,.report td{white-space:normal;overflow-wrap:anywhere;min-width:5.6em;padding:.2rem .3rem}.report time{white-space:normal}.report code{min-width:0}.report a{color:inherit;text-decoration:none}}
 """
 _STYLE = (

@@ -10,6 +10,7 @@ from guard.auditing.inert import markup
 
 Cells = Sequence[object]
 Link = Callable[[str], str]
+_FEW = 4  # columns that a phone has room for, where all but one are numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +26,22 @@ def section(name: str, title: str, *parts: str) -> str:
 
 
 def table(caption: str, heads: Sequence[str], rows: Iterable[Cells], *, numbers: Sequence[int] = ()) -> str:
-    """A table; the columns of `numbers` are set to the right."""
-    named = "".join(f'<th scope="col"{_right(place, numbers)}>{markup(head)}</th>' for place, head in enumerate(heads))
+    """A table; the columns of `numbers` are set to the right. One of many columns is a card for each row on a phone; the roles stay what they are."""
+    named = "".join(
+        f'<th scope="col" role="columnheader"{_right(place, numbers)}>{markup(head)}</th>' for place, head in enumerate(heads)
+    )
     lines = "".join(
-        "<tr>" + "".join(f"<td{_right(place, numbers)}>{_cell(cell)}</td>" for place, cell in enumerate(row)) + "</tr>"
+        '<tr role="row">'
+        + "".join(
+            f'<td role="cell" data-head="{markup(heads[place])}"{_right(place, numbers)}>{_cell(cell)}</td>'
+            for place, cell in enumerate(row)
+        )
+        + "</tr>"
         for row in rows
     )
-    return f'<div class="box" tabindex="0" role="region" aria-label="{markup(caption)}"><table><caption>{markup(caption)}</caption><thead><tr>{named}</tr></thead><tbody>{lines}</tbody></table></div>'
+    many = ' class="many"' if len(heads) > _FEW or (len(heads) == _FEW and len(heads) - len(numbers) > 1) else ""
+    head, body = f'<thead role="rowgroup"><tr role="row">{named}</tr></thead>', f'<tbody role="rowgroup">{lines}</tbody>'
+    return f'<div class="box" tabindex="0" role="region" aria-label="{markup(caption)}"><table role="table"{many}><caption>{markup(caption)}</caption>{head}{body}</table></div>'
 
 
 def _right(place: int, numbers: Sequence[int]) -> str:
@@ -66,10 +76,10 @@ def paragraph(text: str) -> str:
 
 
 def figure(caption: str, chart: str, key: Sequence[tuple[str, str]] = ()) -> str:
-    """A chart with its caption and the key of its colours. On a narrow screen it keeps its size, so that its texts can be read, and moves in a frame."""
+    """A chart with its caption and the key of its colours."""
     keys = "".join(f'<span><i class="{kind}"></i>{markup(name)}</span>' for kind, name in key)
     head = f"<figure><figcaption>{markup(caption)}{f'<span class=key>{keys}</span>' if keys else ''}</figcaption>"
-    return f'{head}<div class="box" tabindex="0" role="region" aria-label="Chart: {markup(caption)}">{chart}</div></figure>'
+    return f"{head}{chart}</figure>"
 
 
 def time(text: str) -> Raw:

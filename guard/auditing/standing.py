@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from guard.auditing.entry import Entry
 from guard.auditing.log import Log, found
+from guard.core.briefing import utc
 from guard.core.searching import Sought
-from guard.core.values import JsonObject
+from guard.core.values import JsonObject, is_number
 
 KINDS: Final = ("grant.used",)
 """What is on record of each call that a grant answered."""
@@ -57,8 +58,14 @@ def _grant(one: Entry) -> list[str]:
     grant, known = one.text("grant", "id"), one.text("grant", "scope")
     what = f"{grant} {one.text('grant', 'status')}" + (f": scope {known}" if known else "")
     whose = f"{one.text('tool', 'name')} for {one.text('principal')}"
-    bounds = [f"{name} {text}" for name in ("uses", "until", "at_most", "sum", "used") if (text := one.text("grant", name))]
+    bounds = [f"{name} {text}" for name in ("uses", "until", "at_most", "sum", "used") if (text := _bound(one, name))]
     return [f"{what}, {whose}", *bounds, *filter(None, (one.text("grant", "reason"),))]
+
+
+def _bound(one: Entry, name: str) -> str:
+    """One bound as a text; an end as its time."""
+    at = one.at("grant", name)
+    return utc(float(at)) if name == "until" and is_number(at) else one.text("grant", name)
 
 
 def _policy(one: Entry) -> list[str]:

@@ -160,7 +160,7 @@ _TEXTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("class of the failure", ("exec", "class")),
     ("reference", ("exec", "reference")),
     ("grant", ("grant", "id")),
-    ("goes on as", ("approval_state", "by")),
+    ("what", ("approval_state", "effect")),
     ("outcome", ("exec", "status")),
     ("effect", ("exec", "class")),
     ("fingerprint", ("fingerprint",)),
@@ -183,12 +183,21 @@ def _facts(one: Entry) -> Facts:
     found += _arguments(one)
     roles = one.at("session", "roles")
     found += [("roles", ", ".join(map(str, roles)))] if isinstance(roles, list) and roles else []
+    found += _named(one)
     found += [(name, "; ".join(map(str, items))) for name, path in _LISTS if isinstance(items := one.at(*path), list) and items]
     for name, path in _TEXTS:
         text = one.text(*path)
         if text and _fits(name, one):
             found.append((name, text))
     return [*found, *_measures(one)]
+
+
+def _named(one: Entry) -> Facts:
+    """Who may decide about a question, or under which id a changed one goes on."""
+    by = one.at("approval_state", "by")
+    if isinstance(by, list):
+        return [("may decide", " or ".join(map(str, by)))] if by else []
+    return [("goes on as", str(by))] if by else []
 
 
 def _fits(name: str, one: Entry) -> bool:
