@@ -267,10 +267,13 @@ def test_a_record_is_found_by_its_id(run: Run, folder: Path) -> None:
 
 
 def test_an_id_of_several_calls_lists_them(run: Run) -> None:
-    """Which one is meant is for the person to say: exit code 1, and names that can be written next."""
+    """Which one is meant is for the person to say: exit code 1, the commands that can be written next, and what each call came to."""
     ran = run("audit", "show", "call_1")
-    assert (ran.code, ran.out.splitlines()) == (1, ["c1/1/0  --tenant acme", "c2/1/0  --tenant acme"])
-    assert "2 calls" in ran.err
+    assert ran.code == 1
+    rows = [line.split("  ") for line in ran.out.splitlines()[2:]]
+    assert [row[0] for row in rows] == ["guard audit show c1/1/0", "guard audit show c2/1/0"]
+    assert (rows[0][1], rows[0][-1]) == ("pay", "ended well")
+    assert ran.err == "guard: call_1 is a name of 2 calls; show one of them:\n"
     assert run("audit", "show", "call_1", "--json").json == {
         "candidates": [{"id": "c1/1/0", "tenant": "acme"}, {"id": "c2/1/0", "tenant": "acme"}]
     }
@@ -282,6 +285,10 @@ def test_what_is_not_there_is_told(run: Run) -> None:
     """Exit code 1 and one line."""
     ran = run("audit", "show", "nothing\x1b[31m")
     assert (ran.code, ran.out, ran.err) == (1, "", "guard: no record is about nothing[U+001B][31m\n")
+    assert (
+        run("audit", "show", "ap_123").err
+        == "guard: no record is about ap_123; write the whole id, guard approvals list --all has it\n"
+    )
 
 
 def test_a_life_is_text_that_a_person_reads(run: Run) -> None:

@@ -259,7 +259,7 @@ def test_the_audit_on_a_phone_with_scripts_off(browser: Browser, served: Served)
         expect(page.locator("main")).to_contain_text(approval)
         no_sideways_scroll(page)
         page.goto("/audit/report")
-        expect(page.locator("main svg").first).to_be_visible()
+        expect(page.locator("main svg.narrow").first).to_be_visible()
         no_sideways_scroll(page)
 
 

@@ -6,11 +6,13 @@ import argparse
 import sys
 
 from guard.auditing.entry import Entry
-from guard.auditing.timeline import Life, candidates, life
+from guard.auditing.log import Log
+from guard.auditing.timeline import Life, Place, candidates, life
 from guard.cli.logs import existing_log
 from guard.cli.places import DEFAULT_STORE, UsageError
 from guard.cli.show import json_text, spell
-from guard.cli.tables import pairs
+from guard.cli.tables import pairs, table
+from guard.core.values import JsonObject
 
 EXAMPLES = """examples:
   guard audit show 3f1c…                    an approval
@@ -20,6 +22,9 @@ EXAMPLES = """examples:
   guard audit show 118 --json               the same for a machine
 
 What is shown is what the records hold: redacted copies and digests, never raw values. Exit code 1: nothing has this id, or several calls have it."""
+
+_LISTED = 20  # calls of one id that are listed with what became of them
+_WHOLE = 23  # characters of an approval's id
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -47,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     with existing_log(arguments.store) as log:
         found = candidates(log, arguments.id, arguments.tenant)
         if len(found) != 1:
-            return _several(arguments.id, found, json=arguments.json)
+            return _several(log, arguments.id, found, json=arguments.json)
         told = life(log, found[0])
     if arguments.json:
         print(json_text(told.json()))
@@ -57,19 +62,39 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _several(name: str, found: tuple[object, ...], *, json: bool) -> int:
+def _several(log: Log, name: str, found: tuple[Place | Entry, ...], *, json: bool) -> int:
+    """What is said where the id is nobody's, or several calls have it."""
     if not found:
-        print(f"guard: no record is about {spell(name)}", file=sys.stderr)
+        whole = "; write the whole id, guard approvals list --all has it" if name.startswith("ap_") and len(name) < _WHOLE else ""
+        print(f"guard: no record is about {spell(name)}{whole}", file=sys.stderr)
         return 1
-    print(f"guard: {len(found)} calls or records are called {spell(name)}; write one of these", file=sys.stderr)
-    names = [one.number if isinstance(one, Entry) else getattr(one, "name", "") for one in found]
-    tenants = ["" if isinstance(one, Entry) else getattr(one, "tenant", "") for one in found]
     if json:
-        print(json_text({"candidates": [{"id": one, "tenant": tenant} for one, tenant in zip(names, tenants, strict=True)]}))
+        print(
+            json_text({"candidates": [{"id": one.number, "tenant": ""} if isinstance(one, Entry) else _id(one) for one in found]})
+        )
         return 1
-    for one, tenant in zip(names, tenants, strict=True):
-        print(f"{spell(one)}  --tenant {spell(tenant)}" if tenant else spell(one))
+    what = "an approval of" if name.startswith("ap_") else "a name of"
+    print(f"guard: {spell(name)} is {what} {len(found)} calls; show one of them:", file=sys.stderr)
+    apart = len({one.tenant for one in found if isinstance(one, Place)}) > 1
+    rows = [_candidate(log, one, apart=apart) for one in found[:_LISTED]]
+    print("\n".join(table(("show", "tool", "begun", "in the end"), rows)))
+    if len(found) > _LISTED:
+        print(f"and {len(found) - _LISTED} more; --json has all")
     return 1
+
+
+def _id(one: Place) -> JsonObject:
+    return {"id": one.name, "tenant": one.tenant}
+
+
+def _candidate(log: Log, one: Place | Entry, *, apart: bool) -> tuple[str, ...]:
+    """A call in one line: the command that shows it, what it was, when it began and how it stands."""
+    told = life(log, one)
+    facts = dict(told.facts)
+    end = facts.get("in the end", told.steps[-1].told if told.steps else "")
+    tenant = f" --tenant {one.tenant}" if isinstance(one, Place) and apart else ""
+    name = one.number if isinstance(one, Entry) else one.name
+    return f"guard audit show {name}{tenant}", facts.get("tool", ""), told.steps[0].time if told.steps else "", end
 
 
 def _lines(told: Life) -> list[str]:
