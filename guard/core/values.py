@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -211,3 +211,10 @@ class Embedded(str):
     """A text that a tool's result brought as an embedded resource, or as a link to one."""
 
     __slots__ = ()
+
+
+def inside(value: Json, path: Sequence[str]) -> Json:
+    """What stands where these keys lead to, one inside the other; None where one of them leads nowhere."""
+    for step in path:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value

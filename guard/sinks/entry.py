@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from guard.core.ports import Sealed
-from guard.core.values import Json, JsonObject
+from guard.core.values import Json, JsonObject, inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,7 @@ class Entry:
 
     def at(self, *path: str) -> Json:
         """The value at `path`, or None."""
-        here: Json = self.body
-        for step in path:
-            here = here.get(step) if isinstance(here, dict) else None
-        return here
+        return inside(self.body, path)
 
     def text(self, *path: str) -> str:
         """The text at `path`; empty where there is none."""

@@ -129,16 +129,7 @@ def registered(name: str, definition: Mapping[str, Json], call: Caller, *, serve
 
     schema = definition.get("inputSchema")
     whole = copy(dict(schema)) if isinstance(schema, dict) else {"type": "object"}
-    return RegisteredTool(
-        name=given or name,
-        description=_text(definition.get("description")),
-        schema=whole,
-        parameters=None,
-        accepts=None,
-        origin=f"{server}.{name}",
-        run=run,
-        is_async=True,
-    )
+    return _tool(given or name, f"{server}.{name}", run, _text(definition.get("description")), whole)
 
 
 def missing(name: str, server: str) -> RegisteredTool:
@@ -147,13 +138,23 @@ def missing(name: str, server: str) -> RegisteredTool:
     async def run(_arguments: JsonObject, _key: str) -> Any:
         raise RuntimeError("the server does not offer this tool")
 
+    return _tool(name, f"{server}.{name}", run)
+
+
+def _tool(
+    name: str,
+    origin: str,
+    run: Callable[[JsonObject, str], Awaitable[Any]],
+    description: str = "",
+    schema: JsonObject | None = None,
+) -> RegisteredTool:
     return RegisteredTool(
         name=name,
-        description="",
-        schema=None,
+        description=description,
+        schema=schema,
         parameters=None,
         accepts=None,
-        origin=f"{server}.{name}",
+        origin=origin,
         run=run,
         is_async=True,
     )
