@@ -40,7 +40,7 @@ def test_what_waited_before_is_told_at_each_start_and_sent_where_asked(run: Run,
         later = run("sinks", "run", "--once")
         assert ("1 approval waits since before" in later.err, len(service.asked)) == (True, 1)
         sent = run("sinks", "run", "--once", "--waiting")
-        assert (sent.code, f"{old} (sent now)" in sent.err) == (0, True)
+        assert (sent.code, f"{old} (sending it now)" in sent.err) == (0, True)
         assert [request.json()["approval"] == old for request in service.asked] == [False, True]
         asked.approvals.cancel(old, by=CLERK, reason="no")
         assert "since before" not in run("sinks", "run", "--once").err

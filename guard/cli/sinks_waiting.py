@@ -54,5 +54,9 @@ def line(sink: str, old: Sequence[tuple[str, Sealed]], *, sends: bool) -> str:
     what = "1 approval waits" if count == 1 else f"{count} approvals wait"
     names = ", ".join(spell(name) for name, _ in old[:_NAMED]) + (f" and {count - _NAMED} more" if count > _NAMED else "")
     them = "it" if count == 1 else "them"
-    how = "sent now" if sends else f"nobody was told; guard sinks run --waiting sends {them}, guard approvals list shows {them}"
+    how = (
+        f"sending {them} now"
+        if sends
+        else f"nobody was told; guard sinks run --waiting sends {them}, guard approvals list shows {them}"
+    )
     return f"{sink}: {what} since before this sink began: {names} ({how})"
