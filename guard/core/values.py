@@ -29,7 +29,7 @@ _NUMBERS = (int, Decimal, float)  # made once: a union that is written where it 
 def read_json(text: str) -> Json:
     """What JSON text says, with exact numbers. Raises ValueError for what readers may read differently (a repeated key, NaN), or not at all."""
     try:
-        return json.loads(text, parse_float=Decimal, parse_constant=_no_number, object_pairs_hook=_once)
+        return _read(text)
     except (RecursionError, ArithmeticError):
         raise ValueError("nested too deeply, or a number that cannot be exact") from None
 
@@ -43,6 +43,10 @@ def _once(pairs: list[tuple[str, Json]]) -> JsonObject:
     if len(found) != len(pairs):
         raise ValueError("a key is given more than once")
     return found
+
+
+_read = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_number, object_pairs_hook=_once).decode
+"""Made once: `json.loads` would make one for each text."""
 
 
 def _foreign(value: object) -> Any:
