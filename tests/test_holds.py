@@ -28,11 +28,15 @@ class Faster:
     """A store in which somebody else asks the same right before this caller writes its question down; `status`: and votes on it."""
 
     def __init__(self, store: Any) -> None:
-        self._store, self.status, self.holds, self.fails = store, "", 0, False
+        self._store, self.status, self.holds, self.fails, self.asks = store, "", 0, False, 0
         self.standing: list[tuple[str, ...]] = []  # the tools that are asked about, after each hold
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
+
+    def ask(self, command: Any) -> Any:
+        self.asks += 1
+        return self._store.ask(command)
 
     def hold(self, command: Any) -> Any:
         self.holds += 1
@@ -138,3 +142,25 @@ def test_a_question_that_cannot_be_written_down_is_not_asked(desk: Any) -> None:
     assert not any('"kind":"approval.requested"' in one.body for one in records(guard.store))
     store.fails = False
     assert [one.status for one in proposed(guard, "pay").outcomes] == ["held"]
+
+
+@pytest.mark.parametrize("answer", ["reject", "revoke"])
+def test_a_new_call_is_asked_about_in_one_step_and_an_earlier_answer_counts_all_the_same(desk: Any, answer: str) -> None:
+    """The store is asked nothing before the question is opened. What was told of an equal call of this run is found there: a no holds, a yes that was taken back does not."""
+    guard, store, ran = desk
+    chat, boss = guard.open(ANN, wire="openai-chat", conversation="c"), Session(principal="b1", roles=("boss",))
+    [approval] = proposed(guard, "pay").pending
+    assert (store.asks, store.holds) == (0, 1)
+    if answer == "reject":
+        guard.approvals.reject(approval, approver=boss)
+    else:
+        guard.approvals.approve(approval, approver=boss)
+        guard.approvals.revoke(approval, by=boss, reason="a mistake")
+    assert chat.settled()
+    again = chat.handle(
+        message("openai-chat", ("c9", "pay", '{"n": 1}')), history=[chat.user("and?")] if answer == "revoke" else None
+    )
+    [outcome] = again.outcomes
+    assert outcome.status == ("refused" if answer == "reject" else "held")
+    assert len(guard.approvals.list(status=None)) == (1 if answer == "reject" else 2)
+    assert ran == []

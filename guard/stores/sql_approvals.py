@@ -36,6 +36,7 @@ class Statements:
         self.connection = connection
         self.now = now
         self.lock = lock
+        self._bodies: dict[str, str] = {}  # the raw values of the approvals that were read in this transaction
 
     def flush(self) -> None:
         """Write what is kept back, so that it is found by what is asked next."""
@@ -103,6 +104,7 @@ class SqlApprovals(Statements):
             if error.code == CODE:
                 raise
             opened = ""
+        self._bodies[row[0]] = opened
         return approval_rows.asked_row(
             row if opened is body else (*row[: approval_rows.BODY], opened, *row[approval_rows.BODY + 1 :])
         )
@@ -125,7 +127,10 @@ class SqlApprovals(Statements):
         values = (approval.status, asked.decided_run, approval.decided_at, approval.decided_by)
         detail = approval_rows.approval_detail(approval)
         self.run(sql.CLOSE_ASKED, *values, approval.ends_at, approval_rows.escalates(approval), detail, approval.id)
-        self.payload(f"approval:{approval.id}", "approval", approval_rows.approval_payload(approval))
+        body = approval_rows.approval_payload(approval)
+        if self._bodies.get(approval.id) != body:  # what a person wrote is new, a status is no raw value
+            self._bodies[approval.id] = body
+            self.payload(f"approval:{approval.id}", "approval", body)
 
     def vote(self, approval: Approval, vote: Vote) -> None:
         """Add a vote."""

@@ -16,7 +16,8 @@ _KEYS: Final = {"audit": ("chain", "seq"), "votes": ("approval", "number")}
 def _replaces(table: str) -> str:
     """Whether a new row would stand in the place of another: by its key, or by the number that the file gives each row."""
     key = " AND ".join(f"{name} = NEW.{name}" for name in _KEYS[table])
-    return " OR ".join(f"EXISTS (SELECT 1 FROM {table} WHERE {same})" for same in (key, "rowid = NEW.rowid"))  # noqa: S608 - our own text
+    there = f"EXISTS (SELECT 1 FROM {table} WHERE {{}})"  # noqa: S608 - our own text
+    return f"{there.format(key)} OR (NEW.rowid > 0 AND {there.format('rowid = NEW.rowid')})"  # it has no such number yet, unless it was given one
 
 
 FILE: Final = tuple(
