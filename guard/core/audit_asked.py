@@ -14,9 +14,18 @@ from guard.core.pointers import at, put
 from guard.core.ports import Event, Redactor
 from guard.core.values import JsonObject, canonical, encode, quote
 
+_CHANGED = {"fingerprint": "call", "arguments": "arguments", "today's policy asks for another approver": "people"}
+"""What is otherwise now than when people were asked, by why their yes does not hold any more."""
+
 
 def requested(
-    approval: Approval, key: CallKey, call: ToolCall, redactor: Redactor, veil: Redactor | None = None, salt: str = ""
+    approval: Approval,
+    key: CallKey,
+    call: ToolCall,
+    redactor: Redactor,
+    veil: Redactor | None = None,
+    salt: str = "",
+    beside: str = "",
 ) -> Event:
     """A person is asked. The arguments stand in it where there is a redactor for them: one that also hides what stands behind handles.
 
@@ -39,7 +48,7 @@ def requested(
     if veil is not None:
         text = canonical(approval.arguments)
         args = f',"args":{{"size":{len(text)},"digest":"{mark(text, veil, salt)}","shown":{shown_text(_unsecret(approval), veil, set())}}}'
-    return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}"{args}{_words(approval)},"approval_state":{state}'
+    return f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}"{args}{_words(approval)},"approval_state":{state}{beside}'
 
 
 def _words(approval: Approval) -> str:
@@ -65,8 +74,9 @@ def unfit(approval: Approval, policy: str, why: str, after: Approval) -> Event:
         approval.turn,
     )
     head = placed("approval.revalidation_failed", (*place, approval.position), quote(""), POLICY, tool)
-    then = encode({"policy_then": approval.policy, "policy_now": policy, "why": why})
-    state = encode({"status": after.status, "revision": after.revision})
+    changed = (*(("policy",) if approval.policy != policy else ()), *((_CHANGED[why],) if why in _CHANGED else ()))
+    then = encode({"policy_then": approval.policy, "policy_now": policy, "changed": list(changed), "why": why})
+    state = encode({"status": after.status, "revision": after.revision, **after.counts})
     return (
         f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}","revalidation":{then},"approval_state":{state}'
     )

@@ -216,7 +216,7 @@ def _approve(board: Board) -> p.Flow[None]:
         question = proposal(call, call.approval, key, context.policy.version, context.now, board.edits(index))
         veil, salt = board.redactor(index), board.salts[index]
         question = beside(question, context.words, ([one.call for one in board.items], context.policy.tools), veil, salt)
-        event = partial(audit_asked.requested, question, key, item.call, context.redactor, veil, salt)
+        event = partial(audit_asked.requested, question, key, item.call, context.redactor, veil, salt, context.priv)
         lost = index in board.lost  # it is in doubt until somebody says yes, so it will not be held: the question opens now
         ask = p.AskApproval(
             proposal=question,

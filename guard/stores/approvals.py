@@ -67,7 +67,12 @@ def withdraw(tables: Tables, asked: Asked, by: str) -> None:
     if now.approval.status != "pending":
         return
     ended = replace(now.approval, status="cancelled", ended_by=by, ended_at=tables.now)
-    tables.append({**_named("approval.cancelled", ended, why="the user went on talking"), "actor": {"type": "human", "ref": by}})
+    tables.append(
+        {
+            **_named("approval.cancelled", ended, why="the user went on talking"),
+            "actor": {"type": "human", "ref": by, "assurance": "host"},
+        }
+    )
     tables.close_asked(replace(now, approval=ended))
     give_back(tables, ended)
 
@@ -90,7 +95,7 @@ def _named(kind: str, approval: Approval, actor: str = "clock", **state: Json) -
         "approval": approval.id,
         "tool": {"name": approval.tool, "definition": approval.definition, "kind": approval.kind},
         "args": {"digest": approval.fingerprint},
-        "approval_state": {"status": approval.status, "revision": approval.revision, **state},
+        "approval_state": {"status": approval.status, "revision": approval.revision, **approval.counts, **state},
     }
 
 

@@ -223,7 +223,8 @@ class MemoryTables(MemoryOutbox, MemoryGrants, MemoryErasing):
         """Seal an event."""
         audit = self._audit
         prev = audit[-1][1] if audit else GENESIS
-        self._undo.append(audit, (prev, *write(event, 0, len(audit) + 1, prev, self._stamps.stamp(self.now))))
+        written = write(event, 0, len(audit) + 1, prev, self._stamps.stamp(self.now), self._stamps.beside())
+        self._undo.append(audit, (prev, *written))
 
     def audit(self, chain: int, after: int, limit: int | None) -> tuple[Sealed, ...]:
         """Records in order."""

@@ -42,5 +42,6 @@ def _chain(tenant: str, conversation: str) -> int:
 def seal(wire: Wire, events: Iterable[Event], now: float) -> list[Reply]:
     """Queue the records, those of one chain in their order and chains in theirs; the answers say where each stands. Raises as `write` does."""
     placed = sorted(((chain_of(event), event) for event in events), key=lambda pair: pair[0])
-    written = [(chain, *around(event, chain, wire.stamps.stamp(now))) for chain, event in placed]
+    beside = wire.stamps.beside()
+    written = [(chain, *around(event, chain, wire.stamps.stamp(now), beside)) for chain, event in placed]
     return [wire.execute(postgres_sql.SEAL, (chain, before, storable(behind))) for chain, before, behind in written]
