@@ -12,7 +12,7 @@ from guard.core.hiding import shown_text
 from guard.core.model import CallKey, ConversationRef, ToolCall
 from guard.core.pointers import at, put
 from guard.core.ports import Event, Redactor
-from guard.core.values import JsonObject, canonical, encode, quote
+from guard.core.values import JsonObject, canonical, encode
 
 _CHANGED = {"fingerprint": "call", "arguments": "arguments", "today's policy asks for another approver": "people"}
 """What is otherwise now than when people were asked, by why their yes does not hold any more."""
@@ -66,14 +66,14 @@ def _unsecret(approval: Approval) -> JsonObject:
     return arguments
 
 
-def unfit(approval: Approval, policy: str, why: str, after: Approval) -> Event:
+def unfit(approval: Approval, policy: str, why: str, redactor: Redactor, after: Approval) -> Event:
     """An approval that was given does not hold today: its call is refused, and may be asked about anew."""
     tool = tool_of(approval.tool, approval.definition, approval.kind)
     place = (
         ConversationRef(tenant=approval.tenant, principal=approval.requester, conversation=approval.conversation),
         approval.turn,
     )
-    head = placed("approval.revalidation_failed", (*place, approval.position), quote(""), POLICY, tool)
+    head = placed("approval.revalidation_failed", (*place, approval.position), name_of(approval.call_id, redactor), POLICY, tool)
     changed = (*(("policy",) if approval.policy != policy else ()), *((_CHANGED[why],) if why in _CHANGED else ()))
     then = encode({"policy_then": approval.policy, "policy_now": policy, "changed": list(changed), "why": why})
     state = encode({"status": after.status, "revision": after.revision, **after.counts})

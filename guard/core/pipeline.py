@@ -250,7 +250,7 @@ def _answered(board: Board, index: int, call: AuthorizedCall, found: Approval | 
         board.put(index, Refusal(reason=Reason.POLICY_FAILED, note=type(error).__name__))
     judged = board.states[index]
     if found is not None and found.status == "approved" and isinstance(judged, Refusal):  # what was approved does not do today
-        event = partial(audit_asked.unfit, found, board.context.policy.version, judged.note)
+        event = partial(audit_asked.unfit, found, board.context.policy.version, judged.note, board.context.redactor)
         with suppress(ApprovalError):  # somebody was faster
             yield from p.ask(p.Void(approval=found.id, event=event))
 

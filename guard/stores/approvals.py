@@ -78,7 +78,7 @@ def withdraw(tables: Tables, asked: Asked, by: str) -> None:
 
 
 def told(kind: str, approval: Approval, actor: str = "clock", **state: Json) -> Event:
-    """The record of what became of an approval by itself. It holds no argument."""
+    """The record of what became of an approval by itself. It holds no argument, and no call id: a model chose that, and nobody here hides anything."""
     return _named(kind, approval, actor, **state)
 
 
@@ -91,7 +91,6 @@ def _named(kind: str, approval: Approval, actor: str = "clock", **state: Json) -
         "position": approval.position,
         "principal": approval.requester,
         "actor": {"type": actor},
-        "call_id": approval.call_id,
         "approval": approval.id,
         "tool": {"name": approval.tool, "definition": approval.definition, "kind": approval.kind},
         "args": {"digest": approval.fingerprint},
