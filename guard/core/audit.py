@@ -150,7 +150,7 @@ def decided(
         approval += under(decision) if isinstance(decision, Allow) else ""
     if shadowed:
         verdict += f',"shadow":{names_of(shadowed)}'
-    who = f',"session":{_held(session)}' if session is not None else ""
+    who = "" if session is None else _roles(session.roles) if session.within is None else f',"session":{_held(session)}'
     if more.ms is not None:
         verdict += f',"ms":{more.ms:.3f}'
     return (
@@ -167,6 +167,11 @@ def under(allow: Allow) -> str:
 def named(text: str, redactor: Redactor) -> str:
     """A name that the model chose, as a record may hold it."""
     return redactor.detect(None, text[:LONGEST])[0]
+
+
+@lru_cache(maxsize=1024)
+def _roles(roles: tuple[str, ...]) -> str:
+    return f',"session":{{"roles":{names_of(roles)}}}'
 
 
 def _held(session: Session) -> str:

@@ -71,7 +71,7 @@ def _copied(outcome: Outcome) -> str:
     content = outcome.content
     if outcome.status != "done" or not isinstance(content, str) or not 0 < len(content) <= _COPIED:
         return ""
-    if content[0] in "{[" and min(content) >= " ":
+    if content[0] in "{[" and (content.isprintable() or min(content) >= " "):
         with suppress(ValueError):
             read_json(content)
             return f',"shown":{content}'

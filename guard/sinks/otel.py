@@ -46,7 +46,7 @@ _BOTH: dict[str, tuple[str, ...]] = {
     "guard.approval.id": ("approval",),
     "guard.audit.chain": ("chain",),
     "guard.audit.seq": ("seq",),
-    "service.instance.id": ("writer", "process"),
+    "guard.writer.process": ("writer", "process"),
 }
 SPAN: dict[str, tuple[str, ...]] = {
     **_BOTH,

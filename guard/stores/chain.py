@@ -28,7 +28,8 @@ GENESIS = "0" * 64
 
 _PAGE = 5000  # records that are held at a time
 _OWN = frozenset({"v", "id", "ts", "mono", "chain", "seq", "prev", "hash"})
-_NOTHING = ("", "")  # of a record that does not say when and where its writer wrote it
+NOTHING = ("", "")
+"""Beside the time of a record that was written together with the one before it."""
 _LONE = re.compile("[\ud800-\udfff]")
 _sha256 = hashlib.sha256
 _PAIR = struct.Struct(">Q32sQ").pack
@@ -63,7 +64,7 @@ def seal(event: Event, *, chain: int, seq: int, prev: str, ts: str, record_id: s
 
 
 def write(
-    event: Event, chain: int, seq: int, prev: str, stamp: tuple[str, str], beside: tuple[str, str] = _NOTHING
+    event: Event, chain: int, seq: int, prev: str, stamp: tuple[str, str], beside: tuple[str, str] = NOTHING
 ) -> tuple[str, str]:
     """Hash and body of the record of `event`; `stamp` is its time text and id, `beside` what stands behind the time (see `stamp.beside`).
 
@@ -80,17 +81,22 @@ def write(
 
 
 def write_all(events: Sequence[Event], chain: int, head: tuple[int, str], stamps: Stamps, now: float) -> list[Row]:
-    """The records of some events behind `head` (seq and hash), as `write` makes them one by one, where what they share is made once. Raises as it does."""
+    """The records of some events behind `head` (seq and hash), as `write` makes them one by one, where what they share is made once. Raises as it does.
+
+    Which process wrote them, and when by its own clock, stands in the first of them and is so of all.
+    """
     (seq, own), first, rows = head, _beginning(chain), list[Row]()
     last, beside = bytes.fromhex(own), stamps.beside()
-    middle = f'","ts":"{stamps.text(now)}"{beside[0]},"chain":{chain},"seq":'
+    text, alone = stamps.text(now), f'","ts":"{stamps.text(now)}","chain":{chain},"seq":'
+    middle = f'","ts":"{text}"{beside[0]},"chain":{chain},"seq":'
     for event, name in zip(events, stamps.names(now, len(events)), strict=True):
         seq += 1
         if isinstance(event, str):
             body = f'{{"v":1,"id":"{name}{middle}{seq},{event}}}'
         else:
-            before, behind = around(event, chain, (stamps.text(now), name), beside)
+            before, behind = around(event, chain, (text, name), beside)
             body = f"{before}{seq}{behind}"
+        middle, beside = alone, NOTHING
         try:
             data = body.encode()
         except UnicodeEncodeError:
@@ -102,7 +108,7 @@ def write_all(events: Sequence[Event], chain: int, head: tuple[int, str], stamps
     return rows
 
 
-def around(event: Event, chain: int, stamp: tuple[str, str], beside: tuple[str, str] = _NOTHING) -> tuple[str, str]:
+def around(event: Event, chain: int, stamp: tuple[str, str], beside: tuple[str, str] = NOTHING) -> tuple[str, str]:
     """What stands in a body before and behind its number, for a database that seals by itself. Raises as `write` does."""
     text = event if isinstance(event, str) else _members(event)
     (ts, name), own = stamp, beside[not isinstance(event, str) and "writer" in event]

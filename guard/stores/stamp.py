@@ -35,7 +35,7 @@ def _second_text(second: int) -> str:
 def beside(at: float) -> tuple[str, str]:
     """What stands behind the time of a record: seconds since this process began, by a clock that nobody sets, and which process that is.
 
-    The second text is without the process, for a record that says more of it. Two records of one process whose times differ otherwise than these: somebody has set the clock in between.
+    It stands in the first of records that are written together, and is so of all of them. The second text is without the process, for a record that says more of it. Two records of one process whose times differ otherwise than these: somebody has set the clock in between.
     """
     mono = f',"mono":{at - _BEGAN:.6f}'
     return f"{mono}{_writer(os.getpid())}", mono
