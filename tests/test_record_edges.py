@@ -16,6 +16,8 @@ from web_kit import Web, web
 
 from guard.core.actors import address_tag
 from guard.core.tags import tenant_key
+from guard.core.validate import fingerprint
+from guard.core.values import canonical, keyed, sha
 from guard.runner import tracing
 from guard.web.settings import Proxy, Settings
 
@@ -128,3 +130,17 @@ def test_an_address_is_looked_for_by_its_hash(
     run: Run = in_process(tmp_path, monkeypatch, capfd)
     found = run("audit", "hash", "--field", "addr", "127.0.0.1")
     assert (found.code, found.out.strip()) == (0, wanted)
+
+
+def test_a_fingerprint_cannot_be_tried_with_the_log_alone(tmp_path: Path) -> None:
+    """What the log holds of a held call does not let anybody try its short arguments, erased or not; whoever has the store's secret can."""
+    walk = Walk.begin(tmp_path, "memory://")
+    walk.propose("pay", 7)
+    [asked] = walk.bodies("approval.requested")
+    tool, texts = walk.guard.policy.tools["pay"], [canonical({"n": n}) for n in range(10)]
+    tried = [fingerprint(tool, sha(text), walk.chat.ref) for text in texts]
+    known = [fingerprint(tool, keyed(walk.guard.store.secret, text), walk.chat.ref) for text in texts]
+    assert asked["fingerprint"] not in tried
+    assert known.index(asked["fingerprint"]) == 7
+    assert not {asked["args"]["digest"]} & {*map(sha, texts), *(keyed(walk.guard.store.secret, text) for text in texts)}
+    walk.guard.close()
