@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from world_parts import EMPLOYEE, OPEN, arguments, policies, scripts, sessions, some, voters
+from world_parts import EMPLOYEE, OPEN, arguments, judged, policies, scripts, sessions, some, voters
 from worlds import Faulty, World
 
 from guard import StoreError, ToolCall
@@ -68,7 +68,7 @@ def played(world: World, plot: list[Any], ahead: Any) -> list[Any]:
 
 def told(world: World) -> list[Any]:
     """What stands in the audit: kinds in order, places, decisions."""
-    return [(event["kind"], event.get("turn"), event.get("decision")) for event in world.audit()]
+    return [(event["kind"], event.get("turn"), judged(event)) for event in world.audit()]
 
 
 def stands(world: World) -> list[Any]:

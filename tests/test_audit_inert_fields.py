@@ -45,7 +45,7 @@ TEXTS = {
     "nul": f"\0{EVIL}",
     "half": f"\ud800{EVIL}",
 }
-OWN = frozenset({"v", "id", "ts", "chain", "seq", "kind"})  # the store writes them, but for the kind
+OWN = frozenset({"v", "id", "ts", "mono", "chain", "seq", "kind"})  # the store writes them, but for the kind
 OCTOBER = 1_793_000_000.0
 PAGE = Links(page="https://guard.example/approvals/{approval}")
 

@@ -12,7 +12,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from stages import Break, Give
-from world_parts import CARD, MAIL, PLANTED, fields, helds, of_kind, place, play, plots, policies, scripts, sessions, some, wires
+from world_parts import (
+    CARD,
+    MAIL,
+    PLANTED,
+    fields,
+    helds,
+    judged,
+    of_kind,
+    place,
+    play,
+    plots,
+    policies,
+    scripts,
+    sessions,
+    some,
+    wires,
+)
 from worlds import World
 
 from guard import Session
@@ -100,6 +116,6 @@ def test_both_drivers_give_the_same_commands_and_outcomes(
     for colour in ("sync", "async"):
         with World(colour, policy, session, script=script, wire=wire, held=held) as world:
             answers = play(world, plot)
-            events = [(event["kind"], event.get("turn"), event.get("decision")) for event in world.audit()]
+            events = [(event["kind"], event.get("turn"), judged(event)) for event in world.audit()]
             found.append((repr(answers), [repr(told(command)) for command in world.trace], repr(world.ran), events))
     assert found[0] == found[1]

@@ -134,7 +134,7 @@ def test_a_second_approval_for_the_same_call_br_065d(tmp_path: Path, wire: str, 
     true = desk.pending()[0]
     forged = replace(true, id="ap_forged", fingerprint="0" * 64, arguments={"amount": 999})
     asked = next(one for one in desk.audit() if one["kind"] == "approval.requested")
-    written = {name: value for name, value in asked.items() if name not in ("v", "id", "ts", "chain", "seq")}
+    written = {name: value for name, value in asked.items() if name not in ("v", "id", "ts", "mono", "writer", "chain", "seq")}
     desk.guard.store.ask(AskApproval(proposal=forged, event={**written, "approval": "ap_forged"}, run=1))
     for name in (true.id, forged.id):
         desk.guard.approvals.approve(name, approver=BOSS)

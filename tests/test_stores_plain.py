@@ -67,7 +67,7 @@ def taken(store: Any, given: Claim, epoch: int = 0) -> Won | None:
 
 @pytest.mark.parametrize("lease", [30.0, inf], ids=["lease", "for-ever"])
 def test_it_is_written_as_the_rules_write_it(store: Store, ruled: Store, lease: float) -> None:
-    """The same answer, the same row in every field, and the same record but for its id and place."""
+    """The same answer, the same row in every field, and the same record but for its id, its place and the moment of its writing."""
     given = replace(command(), lease=lease)
     for one in (store, ruled):
         one.open(REF)
@@ -75,7 +75,7 @@ def test_it_is_written_as_the_rules_write_it(store: Store, ruled: Store, lease: 
     assert taken(store, given) == ruled.claim(given)
     assert asdict(store.call(given.row.key)) == asdict(ruled.call(given.row.key))  # type: ignore[call-overload]
     quick, slow = (json.loads(records(one)[-1].body) for one in (store, ruled))
-    place = {name: slow[name] for name in ("id", "chain", "seq")}
+    place = {name: slow[name] for name in ("id", "mono", "chain", "seq")}
     assert {**quick, **place} == slow
     assert len(quick["id"]) == len(slow["id"])
     assert verify_store(store).ok

@@ -13,7 +13,9 @@ from console_kit import Browser, Console, console
 from record_kit import fitting
 
 from guard import Session
+from guard.core.actors import address_tag
 from guard.core.searching import Sought
+from guard.core.tags import tenant_key
 from guard.web import viewing
 
 PAID = {"payee": "Ann", "amount": 10}
@@ -45,9 +47,10 @@ def test_a_look_is_on_record_once_for_each_person_by_whatever_way(running: Conso
     assert api(running, "b1", f"/api/v1/approvals/{approval}") == 200
     assert api(running, "b2", f"/api/v1/approvals/{approval}") == 200
     first, second = views(running, approval)
-    assert first["actor"] == {"type": "human", "ref": "b1", "assurance": "token", "via": "console"}
+    tag = address_tag(tenant_key(running.guard.store.secret, "default"), "testclient")
+    assert first["actor"] == {"type": "human", "ref": "b1", "assurance": "token", "via": "console", "addr": tag}
     assert first["approval_state"] == {"presented": running.guard.approvals._plain.view(approval, BOSS).presented, "revision": 1}
-    assert second["actor"] == {"type": "human", "ref": "b2", "assurance": "token", "via": "api"}
+    assert second["actor"] == {"type": "human", "ref": "b2", "assurance": "token", "via": "api", "addr": tag}
     assert "Ann" not in json.dumps([first, second])
 
 

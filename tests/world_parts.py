@@ -214,6 +214,12 @@ def place(event: JsonObject) -> Place:
     return event["turn"], event["position"]
 
 
+def judged(event: JsonObject) -> JsonObject | None:
+    """What a record says was decided, but for how long it took: that differs from run to run."""
+    found = event.get("decision")
+    return None if found is None else {name: value for name, value in found.items() if name != "ms"}
+
+
 def of_kind(events: list[JsonObject], *kinds: str) -> list[JsonObject]:
     return [event for event in events if event["kind"] in kinds]
 

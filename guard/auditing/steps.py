@@ -28,6 +28,7 @@ class Step:
     facts: tuple[tuple[str, str], ...]
     number: str
     hash: str
+    id: str = ""
 
 
 def step(one: Entry) -> Step:
@@ -43,6 +44,7 @@ def step(one: Entry) -> Step:
         facts=tuple(_facts(one)),
         number=one.number,
         hash=one.sealed.hash,
+        id=one.text("id"),
     )
 
 
@@ -164,6 +166,10 @@ _TEXTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("outcome", ("exec", "status")),
     ("effect", ("exec", "class")),
     ("fingerprint", ("fingerprint",)),
+    ("from the address", ("actor", "addr")),
+    ("caller's trace", ("trace",)),
+    ("digest of the key", ("exec", "idem")),
+    ("encrypted under the key", ("priv", "key")),
     ("arguments' digest", ("args", "digest")),
     ("result's digest", ("result", "digest")),
 )
@@ -172,6 +178,14 @@ _LISTS = (
     ("shadow rules", ("decision", "shadow")),
     ("hidden in the result", ("result", "labels")),
     ("changed", ("approval_state", "changed")),
+    ("changed since it was asked", ("revalidation", "changed")),
+)
+
+_NUMBERS = (
+    ("decided within", ("decision", "ms"), "ms"),
+    ("taken for", ("exec", "lease"), "s"),
+    ("took", ("exec", "ms"), "ms"),
+    ("result's size", ("result", "size"), "characters"),
 )
 
 
@@ -225,6 +239,6 @@ def _json(value: Json) -> str:
 
 
 def _measures(one: Entry) -> Facts:
-    took, size = one.at("exec", "ms"), one.at("result", "size")
-    found = [] if took is None else [("took", f"{took} ms")]
-    return found if size is None else [*found, ("result's size", f"{size} characters")]
+    found = [(name, f"{value} {unit}") for name, path, unit in _NUMBERS if (value := one.at(*path)) is not None]
+    agrees = one.at("effect", "agrees")
+    return found if agrees is None else [*found, ("the end on record", "said the same" if agrees else "said otherwise")]

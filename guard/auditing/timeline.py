@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from guard.auditing import persons
+from guard.auditing.causes import causes
 from guard.auditing.entry import Entry, entry
 from guard.auditing.log import Log
 from guard.auditing.steps import Step, step
@@ -51,10 +52,11 @@ class Life:
 
     def json(self) -> JsonObject:
         """For a machine."""
+        came = causes(self.steps)
         steps = [
             {"time": one.time, "kind": one.kind, "who": one.who, "told": one.told, "facts": [list(fact) for fact in one.facts]}
-            | {"record": one.number, "hash": one.hash}
-            for one in self.steps
+            | {"record": one.number, "hash": one.hash, "id": one.id, "cause": cause}
+            for one, cause in zip(self.steps, came, strict=True)
         ]
         return {"call": self.place.name if self.place else None, "facts": dict(self.facts), "steps": steps, "cut": self.cut}
 

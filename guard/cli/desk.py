@@ -8,12 +8,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from guard.cli.keys import keys_of
 from guard.cli.places import existing_store, person, policy_folder
 from guard.core.grants import Grant
 from guard.core.model import Approval, Session
+from guard.core.ways import Way
 from guard.errors import ApprovalError
 from guard.redactors import redactor
 from guard.runner import Approvals, View
@@ -84,5 +85,5 @@ def desk(arguments: argparse.Namespace) -> Iterator[Desk]:
     policy = policy_folder(arguments.policy, arguments.layer).policy
     with existing_store(arguments.store, keys_of(arguments)) as store:
         guard = Guard(policy=policy, store=store, tools={}, redactor=redactor(policy.redaction))
-        me = guard.known(person(policy, arguments.policy))
+        me = replace(guard.known(person(policy, arguments.policy)), way=Way(assurance="os-user", via="cli"))
         yield Desk(guard.approvals, guard.unknown, me, guard.grants, store.now)

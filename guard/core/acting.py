@@ -138,6 +138,7 @@ class Executed:
     started: bool = True
     lapsed: bool = False  # not started: too little of the lease was left
     probed: bool = False  # not run here: the host's probe found that an earlier attempt took effect
+    late: bool = False  # it ended after it was given up
     ms: float = 0.0
 
 

@@ -144,6 +144,16 @@ class Approval:
         one = (self.requester, self.decided_by, self.edited_by, self.ended_by, *self.authors, *(vote.by for vote in self.votes))
         return tuple(dict.fromkeys(name for name in one if name))
 
+    @property
+    def counts(self) -> JsonObject:
+        """How many people must say yes and did, and until when they may decide and the call may begin: as records say it."""
+        found: JsonObject = {
+            "need": self.need,
+            "have": names.distinct(vote.by for vote in self.yes),
+            "decide_by": self.expires_at,
+        }
+        return found if self.use_by is None else {**found, "use_by": self.use_by}
+
     def calling(self, change: Callable[[str], str]) -> Approval:
         """The same with each name in it changed."""
         votes = tuple(names.whole(vote, change, ("by",)) for vote in self.votes)

@@ -13,7 +13,6 @@ from guard.core.commitments import More, commitment, mark, of_arguments
 from guard.core.hiding import shown_text, shown_value
 from guard.core.model import (
     Allow,
-    Approval,
     AuthorizedCall,
     BoundCall,
     CallKey,
@@ -95,15 +94,18 @@ def called(call: ToolCall, redactor: Redactor) -> str:
     return f'{{"name":{name_of(call.tool, redactor)}}}'
 
 
-def _of(tool: Tool) -> str:
+def of(tool: Tool) -> str:
+    """A tool of the policy in a record."""
     return tool_of(tool.name, tool.definition, tool.kind)
 
 
-def proposed(ref: ConversationRef, turn: int, position: int, call: ToolCall, redactor: Redactor, salt: str = "") -> Event:
+def proposed(
+    ref: ConversationRef, turn: int, position: int, call: ToolCall, redactor: Redactor, salt: str = "", beside: str = ""
+) -> Event:
     """A call as the model wrote it: size and digest only, since nothing is known about the text yet."""
     raw = call.arguments if isinstance(call.arguments, str) else "" if call.arguments is None else _raw(call.arguments)
     head = placed("call.proposed", (ref, turn, position), name_of(call.id, redactor), _AGENT, called(call, redactor))
-    return f'{head},"args":{{"size":{len(raw)},"digest":"{mark(raw, redactor, salt)}"}}'
+    return f'{head},"args":{{"size":{len(raw)},"digest":"{mark(raw, redactor, salt)}"}}{beside}'
 
 
 def _raw(arguments: Json) -> str:
@@ -136,7 +138,7 @@ def decided(
         if isinstance(last, ParsedCall | BoundCall | ValidCall)
         else None
     )
-    head = head_of("call.decided", key, name_of(call.id, redactor), POLICY, _of(tool) if tool else called(call, redactor))
+    head = head_of("call.decided", key, name_of(call.id, redactor), POLICY, of(tool) if tool else called(call, redactor))
     approval = ""
     if isinstance(decision, Refusal):
         note = f',"note":{quote(decision.note)}' if decision.note else ""
@@ -145,22 +147,31 @@ def decided(
         shadowed = decision.call.shadowed + shadowed
         verdict = f'"verdict":"{"allow" if isinstance(decision, Allow) else "hold"}","rules":{names_of(decision.call.rules)}'
         approval = f',"approval":"{decision.approval.id}"' if decision.approval is not None else ""
-        approval += _under(decision) if isinstance(decision, Allow) else ""
+        approval += under(decision) if isinstance(decision, Allow) else ""
     if shadowed:
         verdict += f',"shadow":{names_of(shadowed)}'
-    who = f',"session":{_held(session)}' if session is not None else ""
+    who = "" if session is None else _roles(session.roles) if session.within is None else f',"session":{_held(session)}'
+    if more.ms is not None:
+        verdict += f',"ms":{more.ms:.3f}'
     return (
-        f'{head}{_final(last, redactor, key.ref.tenant, more.salt)}{approval}{who},"decision":{{"policy":"{policy}",{verdict}}}'
+        f"{head}{_final(last, redactor, key.ref.tenant, more.salt)}{approval}{who},"
+        f'"decision":{{"policy":"{policy}",{verdict}}}{more.beside}'
     )
 
 
-def _under(allow: Allow) -> str:
+def under(allow: Allow) -> str:
+    """The grant that a call was allowed under."""
     return f',"grant":{{"id":"{allow.grant.id}"}}' if allow.grant is not None else ""
 
 
 def named(text: str, redactor: Redactor) -> str:
     """A name that the model chose, as a record may hold it."""
     return redactor.detect(None, text[:LONGEST])[0]
+
+
+@lru_cache(maxsize=1024)
+def _roles(roles: tuple[str, ...]) -> str:
+    return f',"session":{{"roles":{names_of(roles)}}}'
 
 
 def _held(session: Session) -> str:
@@ -211,25 +222,11 @@ def unsecret(arguments: JsonObject, tool: Tool) -> JsonObject:
     return arguments
 
 
-def began(key: CallKey, allow: Allow, policy: str, redactor: Redactor, attempt: int = 1, salt: str = "") -> Event:
-    """The call was taken and is about to run: durable before the act."""
-    valid = allow.call.valid
-    head = head_of("call.begin", key, name_of(valid.call.id, redactor), POLICY, _of(valid.tool))
-    spent = f',"approval":"{allow.approval.id}"{_again(allow.approval, policy)}' if allow.approval else _under(allow)
-    execution = f'"exec":{{"class":"{valid.tool.effect}","attempt":{attempt}}}'
-    return f'{head}{spent},"args":{{"digest":"{of_arguments(valid, salt)}"}},"decision":{{"policy":"{policy}"}},{execution}'
-
-
-def _again(approval: Approval, policy: str) -> str:
-    """Under which policy people were asked, and that today's lets the call run as well."""
-    changed = names_of(("policy",) if approval.policy != policy else ())
-    return f',"revalidation":{{"policy_then":{quote(approval.policy)},"policy_now":"{policy}","changed":{changed}}}'
-
-
-def said(ref: ConversationRef, text: str, salt: str) -> Event:
+def said(ref: ConversationRef, text: str, salt: str, beside: str = "") -> Event:
     """The user spoke: size and digest of the words, under a salt that is kept with them."""
-    actor = f'{{"type":"human","ref":{quote(ref.principal)}}}'
-    return f'"kind":"user.said",{where(ref)},"actor":{actor},"args":{{"size":{len(text)},"digest":"{commitment(salt, text)}"}}'
+    actor = f'{{"type":"human","ref":{quote(ref.principal)},"assurance":"host"}}'
+    args = f'{{"size":{len(text)},"digest":"{commitment(salt, text)}"}}'
+    return f'"kind":"user.said",{where(ref)},"actor":{actor},"args":{args}{beside}'
 
 
 def drifted(ref: ConversationRef, server: str, name: str, why: str, redactor: Redactor) -> Event:

@@ -13,11 +13,20 @@ from guard.core.hiding import shown_value
 from guard.core.model import CallKey, ConversationRef, ToolCall
 from guard.core.pointers import at, put
 from guard.core.ports import Event, Redactor
-from guard.core.values import JsonObject, canonical, encode, quote
+from guard.core.values import JsonObject, canonical, encode
+
+_CHANGED = {"fingerprint": "call", "arguments": "arguments", "today's policy asks for another approver": "people"}
+"""What is otherwise now than when people were asked, by why their yes does not hold any more."""
 
 
 def requested(
-    approval: Approval, key: CallKey, call: ToolCall, redactor: Redactor, veil: Redactor | None = None, salt: str = ""
+    approval: Approval,
+    key: CallKey,
+    call: ToolCall,
+    redactor: Redactor,
+    veil: Redactor | None = None,
+    salt: str = "",
+    beside: str = "",
 ) -> Event:
     """A person is asked. The arguments stand in it where there is a redactor for them: one that also hides what stands behind handles.
 
@@ -42,7 +51,7 @@ def requested(
         effect = effect_line(approval, known, shown, veil)
         state |= {"effect": effect} if effect else {}
     ids = f'"approval":"{approval.id}","fingerprint":"{approval.fingerprint}"'
-    return f'{head},{ids}{args}{_words(approval)},"approval_state":{encode(state)}'
+    return f'{head},{ids}{args}{_words(approval)},"approval_state":{encode(state)}{beside}'
 
 
 def _words(approval: Approval) -> str:
@@ -60,16 +69,17 @@ def _unsecret(approval: Approval) -> JsonObject:
     return arguments
 
 
-def unfit(approval: Approval, policy: str, why: str, after: Approval) -> Event:
+def unfit(approval: Approval, policy: str, why: str, redactor: Redactor, after: Approval) -> Event:
     """An approval that was given does not hold today: its call is refused, and may be asked about anew."""
     tool = tool_of(approval.tool, approval.definition, approval.kind)
     place = (
         ConversationRef(tenant=approval.tenant, principal=approval.requester, conversation=approval.conversation),
         approval.turn,
     )
-    head = placed("approval.revalidation_failed", (*place, approval.position), quote(""), POLICY, tool)
-    then = encode({"policy_then": approval.policy, "policy_now": policy, "why": why})
-    state = encode({"status": after.status, "revision": after.revision})
+    head = placed("approval.revalidation_failed", (*place, approval.position), name_of(approval.call_id, redactor), POLICY, tool)
+    changed = (*(("policy",) if approval.policy != policy else ()), *((_CHANGED[why],) if why in _CHANGED else ()))
+    then = encode({"policy_then": approval.policy, "policy_now": policy, "changed": list(changed), "why": why})
+    state = encode({"status": after.status, "revision": after.revision, **after.counts})
     return (
         f'{head},"approval":"{approval.id}","fingerprint":"{approval.fingerprint}","revalidation":{then},"approval_state":{state}'
     )

@@ -5,13 +5,15 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+from guard.core.actors import human
 from guard.core.audit import LONGEST, SERVICE, called, head_of, name_of, names_of
 from guard.core.commitments import mark
 from guard.core.model import CallKey, Outcome, Session, ToolCall
 from guard.core.ports import CallRow, Event, Executed, Redactor
-from guard.core.values import digest, encode, quote, read_json
+from guard.core.values import JsonObject, digest, encode, quote, read_json
 
 _COPIED = 4096  # characters of a result of which a record keeps a copy
+_SAID = {"done": True, "failed": False, "refused": False}  # what an end that is on record says of the act
 _ENDS = {"done": "ok", "unknown": "unknown"}
 
 
@@ -19,13 +21,17 @@ _ENDS = {"done": "ok", "unknown": "unknown"}
 class Beside:
     """What a record says of a result besides its size and digest: kinds that were hidden in it, tags of personal values, and the call's salt.
 
-    `open`: what went back is what everybody may see of it, so that a copy stands in the record, where it is short.
+    `open`: what went back is what everybody may see of it, so that a copy stands in the record, where it is short. `attempt`: which attempt of
+    an action ended. `effect` is what was seen of the act from outside (see `effect_of`), `beside` as in `More`.
     """
 
     labels: tuple[str, ...] = ()
     open: bool = False
     salt: str = ""
     tags: str = ""
+    attempt: int = 0
+    effect: str = ""
+    beside: str = ""
 
 
 _NOTHING = Beside()
@@ -51,11 +57,12 @@ def ended(
     error = f',"error":"{outcome.reason}"' if outcome.reason is not None else ""
     raised = f',"class":{quote(ran.error)},"reference":"{reference(key)}"' if ran is not None and ran.error else ""
     took = f',"ms":{ran.ms:.3f}' if ran is not None else ""
+    tried = f',"attempt":{more.attempt},"fence":{more.attempt}' if more.attempt else ""
     content = outcome.content if isinstance(outcome.content, str) else encode([str(block) for block in outcome.content])
     hidden = f',"labels":{names_of(more.labels)}' if more.labels else ""
     return (
-        f'{head}{approval},"exec":{{"status":"{_ENDS.get(outcome.status, "error")}"{error}{raised}{took}}},'
-        f'"result":{{"size":{len(content)},"digest":"{mark(content, redactor, more.salt)}"{_copied(outcome) if more.open else ""}{hidden}{more.tags}}}'
+        f'{head}{approval},"exec":{{"status":"{_ENDS.get(outcome.status, "error")}"{error}{raised}{tried}{took}}}{more.effect},'
+        f'"result":{{"size":{len(content)},"digest":"{mark(content, redactor, more.salt)}"{_copied(outcome) if more.open else ""}{hidden}{more.tags}}}{more.beside}'
     )
 
 
@@ -64,11 +71,17 @@ def _copied(outcome: Outcome) -> str:
     content = outcome.content
     if outcome.status != "done" or not isinstance(content, str) or not 0 < len(content) <= _COPIED:
         return ""
-    if content[0] in "{[" and min(content) >= " ":
+    if content[0] in "{[" and (content.isprintable() or min(content) >= " "):
         with suppress(ValueError):
             read_json(content)
             return f',"shown":{content}'
     return f',"shown":{quote(content)}'
+
+
+def effect_of(observed: bool, before: CallRow | None) -> JsonObject:  # noqa: FBT001 - what was found
+    """What was seen of an act apart from its own end, and whether that agrees with the end on record; where none is, there is nothing to agree with."""
+    ended = None if before is None or before.outcome is None else _SAID.get(before.outcome.status)
+    return {"observed": observed} if ended is None else {"observed": observed, "agrees": ended == observed}
 
 
 def reconciled(key: CallKey, row: CallRow, who: Session, happened: bool, reason: str, redactor: Redactor) -> Event:  # noqa: FBT001 - what was found
@@ -80,12 +93,12 @@ def reconciled(key: CallKey, row: CallRow, who: Session, happened: bool, reason:
         "principal": key.ref.principal,
         "turn": key.turn,
         "position": key.position,
-        "actor": {"type": "human", "ref": who.who, "assurance": "host"},
+        "actor": human(who, redactor),
         "call_id": redactor.detect(None, row.call.id[:LONGEST])[0],
         "tool": {"name": redactor.detect(None, row.call.tool[:LONGEST])[0]},
         "approval": row.approval,
         "exec": {"status": "ok" if happened else "error", "attempt": row.attempt},
-        "effect": {"observed": happened},
+        "effect": effect_of(happened, row),
         "reason": redactor.detect(None, reason)[0],
     }
 

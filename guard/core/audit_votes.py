@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from guard.core.actors import human
 from guard.core.approval import Approval, Assurance, Via
 from guard.core.commitments import mark
 from guard.core.model import Session
@@ -30,7 +31,7 @@ def record(
         "principal": approval.requester,
         "turn": approval.turn,
         "position": approval.position,
-        "actor": {"type": "human", "ref": who.who, "assurance": assurance} | ({} if via == "program" else {"via": via}),
+        "actor": human(who, redactor, assurance=assurance, via=via),
         "call_id": redactor.detect(None, approval.call_id[:_LONGEST])[0],
         "tool": {"name": approval.tool, "definition": approval.definition, "kind": approval.kind},
         "approval": approval.id,

@@ -16,10 +16,15 @@ from guard.core.values import keyed
 
 @dataclass(frozen=True, slots=True)
 class More:
-    """What a decision's record says besides: `shadowed` are shadow rules that would have refused the call, besides those that its proof names."""
+    """What a decision's record says besides: `shadowed` are shadow rules that would have refused the call, besides those that its proof names.
+
+    `ms` is how long the walk took up to here, in milliseconds; `beside` are members that are the same for all records of a walk (see `Context`).
+    """
 
     shadowed: tuple[str, ...] = ()
     salt: str = ""
+    ms: float | None = None
+    beside: str = ""
 
 
 def commitment(salt: str, text: str) -> str:

@@ -19,31 +19,28 @@ def conclude(board: Board) -> tuple[list[CallRow], list[Event]]:
     """Turn refusals and holds into outcomes, and give the rows and events that make every decision durable."""
     rows: list[CallRow] = []
     events: list[Event] = []
+    ms = board.context.took()
     for index in range(len(board.items)):
         try:
-            kept = _concluded(board, index)
+            kept = _concluded(board, index, ms)
         except Exception as error:  # noqa: BLE001 - a call whose decision cannot be written down is refused
             board.last[index] = None
             board.put(index, Refusal(reason=Reason.INTERNAL_ERROR, note=type(error).__name__))
-            kept = _concluded(board, index)
+            kept = _concluded(board, index, ms)
         rows += kept[0]
         events += kept[1]
     return rows, events
 
 
-def _concluded(board: Board, index: int) -> tuple[list[CallRow], list[Event]]:
+def _concluded(board: Board, index: int, ms: float | None) -> tuple[list[CallRow], list[Event]]:
     item, state, context = board.items[index], board.states[index], board.context
     if isinstance(state, Outcome):
         return _known(board, index, state)
     if not isinstance(state, Allow | Hold | Refusal):
         return [], []
-    shadowed = board.shadowed.get(index, ())
+    more = More(board.shadowed.get(index, ()), item.salt, ms, context.trace + context.priv)
     version, redactor = context.policy.version, board.redactor(index)
-    events = [
-        audit.decided(
-            item.key, item.call, state, board.last[index], version, redactor, context.session, More(shadowed, item.salt)
-        )
-    ]
+    events = [audit.decided(item.key, item.call, state, board.last[index], version, redactor, context.session, more)]
     if isinstance(state, Allow):
         return [], events
     if isinstance(state, Refusal):

@@ -31,6 +31,11 @@ class Context:
     words: str = ""  # what the model wrote beside the calls: kept with a question to people, read by no room
     ahead: Opened | None = None  # of a single call: the turn that most likely comes next; None: it is walked step by step
     sessions: Sessions | None = None  # who somebody is today, where the host says so
+    took: Callable[[], float | None] = lambda: None  # milliseconds since the walk began, by a clock that never stands still
+    trace: str = (
+        ""  # what records of the walk say of the trace that the caller is in, as members of JSON with a comma before them
+    )
+    priv: str = ""  # what they say of the key under which raw values of the walk are written, likewise
 
     @property
     def rights(self) -> Rights:

@@ -27,11 +27,12 @@ from guard.core.rules import ResultRule, Tool
 from guard.core.sealing import Sealer, veiled
 from guard.core.tags import of_result
 from guard.core.untrusted import enclosed, mark_for, words
-from guard.core.values import JsonObject, copy, digest
+from guard.core.values import JsonObject, copy, digest, encode
 from guard.core.views import Levels, Room, View
 
 SHUT = "text in the result that its rules may mean cannot be read exactly, and was hidden whole"
 MISFIT = "does not fit its schema"
+_HAPPENED = {"done": True, "failed": False}
 _MOST_SAID = 4_000  # bytes of what a tool says about its own failure
 
 
@@ -54,8 +55,8 @@ def idempotency(valid: ValidCall, key: CallKey, run: int) -> str:
     return digest("guard-idempotency-v1", valid.mark or valid.fingerprint, *place)
 
 
-def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
-    """Redact what came back, and say what goes to the model, the ledger, the vault and the audit."""
+def ended(board: Board, index: int, allow: Allow, ran: Executed, attempt: int = 0) -> Ended:
+    """Redact what came back, and say what goes to the model, the ledger, the vault and the audit. `attempt` counts those of an action."""
     item, key = board.items[index], board.keys[index]
     valid, redactor = allow.call.valid, board.context.redactor
     misfit = _misfits(valid.tool.result, ran)
@@ -70,7 +71,15 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
     tags = of_result(redactor, key.ref.tenant, sealer.pairs, sealer.ruled)
     value = copy(ran.value) if outcome.status == "done" else None  # a tool may go on changing what it returned
     own = row_of(board, index, outcome, outcome.status, key, value)
-    beside = Beside(labels=labels, open=not valid.tool.result.roles, salt=board.salts[index], tags=tags)
+    beside = Beside(
+        labels=labels,
+        open=not valid.tool.result.roles,
+        salt=board.salts[index],
+        tags=tags,
+        attempt=attempt,
+        effect=_seen(board, index, ran, outcome) if ran.probed or ran.late else "",
+        beside=board.context.priv,
+    )
     events: tuple[Event, ...] = (audit_ends.ended(key, item.call, outcome, redactor, ran, beside),)
     handles = tuple(sealer.issued.values())
     if key is item.key:
@@ -78,6 +87,14 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed) -> Ended:
     outcome = at(outcome, item.key)  # it stands in the place of an earlier one: its own place has an outcome on record, too
     events += (audit_ends.delivered(item.key, item.call, outcome, redactor, of=(key.turn, key.position)),)
     return Ended(outcome=outcome, rows=(own, row_of(board, index, outcome, "alias")), events=events, handles=handles)
+
+
+def _seen(board: Board, index: int, ran: Executed, outcome: Outcome) -> str:
+    """What a probe, or the end of a call that was given up, says of an act whose own end is not on record."""
+    happened = _HAPPENED.get(outcome.status)
+    if happened is None:
+        return ""
+    return f',"effect":{encode(audit_ends.effect_of(happened, board.lost.get(index) if ran.probed else None))}'
 
 
 def _edited(board: Board, index: int, allow: Allow, outcome: Outcome) -> Outcome:

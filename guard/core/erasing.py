@@ -90,6 +90,7 @@ def erased(found: Erased, actor: Mapping[str, Json], reason: str) -> Event:
         "principal": found.principal,
         "actor": dict(actor),
         "reason": reason,
+        "priv": {"erased": True},
         "erased": {
             "calls": [list(place) for place in found.calls],
             "approvals": list(found.approvals),

@@ -5,6 +5,8 @@ Terms are shown with hidden what must be; a use says what is left. Comes after a
 
 from __future__ import annotations
 
+from guard.core.actors import human
+from guard.core.approval import Assurance
 from guard.core.grants import Grant, shown
 from guard.core.hiding import hide
 from guard.core.model import CallKey, Session
@@ -25,7 +27,7 @@ def _secret(_: Json, _key: str) -> Json:
     return "[secret]"
 
 
-def given(grant: Grant, by: Session, assurance: str, redactor: Redactor) -> Event:
+def given(grant: Grant, by: Session, assurance: Assurance | None, redactor: Redactor) -> Event:
     """Somebody gave it, or agreed to it."""
     have = len(grant.givers)
     state: JsonObject = {
@@ -36,7 +38,7 @@ def given(grant: Grant, by: Session, assurance: str, redactor: Redactor) -> Even
     }
     if grant.reason:
         state["reason"] = redactor.detect(None, grant.reason)[0]
-    return _event("grant.created", grant, {"type": "human", "ref": by.who, "assurance": assurance}, state)
+    return _event("grant.created", grant, human(by, redactor, assurance=assurance), state)
 
 
 def revoked(grant: Grant, by: Session, redactor: Redactor) -> Event:
@@ -44,7 +46,7 @@ def revoked(grant: Grant, by: Session, redactor: Redactor) -> Event:
     state: JsonObject = {"id": grant.id, "status": "revoked", "used": grant.used, "summed": grant.summed}
     if grant.revoked_why:
         state["reason"] = redactor.detect(None, grant.revoked_why)[0]
-    return _event("grant.revoked", grant, {"type": "human", "ref": by.who, "assurance": "host"}, state)
+    return _event("grant.revoked", grant, human(by, redactor), state)
 
 
 def used(key: CallKey, call_id: str, grant: Grant) -> Event:

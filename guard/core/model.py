@@ -20,6 +20,7 @@ from guard.core.reasons import Reason
 from guard.core.rules import ApprovalRule, Issue, Tool
 from guard.core.values import Json, JsonObject, copy
 from guard.core.views import Revealed
+from guard.core.ways import PROGRAM, Way
 
 Approval: TypeAlias = _approval.Approval
 ApprovalStatus: TypeAlias = _approval.ApprovalStatus
@@ -46,7 +47,8 @@ class Session:
 
     `principal` is the person, `tenant` the organisation, `attributes` further facts (`job_level`). `within` is set by the guard for a
     child conversation: both sessions must be permitted, so a child is never wider than its parent. So is `names`: what stands for the person in
-    everything that is kept, the newest first (`persons`).
+    everything that is kept, the newest first (`persons`). `way` says how the person came here, where a server or a command line knows: it is for the
+    audit, and no policy sees it.
     """
 
     principal: str
@@ -55,6 +57,7 @@ class Session:
     tenant: str = "default"
     within: Session | None = None
     names: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    way: Way = field(default=PROGRAM, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.principal, str) or not self.principal:

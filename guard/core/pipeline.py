@@ -216,7 +216,7 @@ def _approve(board: Board) -> p.Flow[None]:
         question = proposal(call, call.approval, key, context.policy.version, context.now, board.edits(index))
         veil, salt = board.redactor(index), board.salts[index]
         question = beside(question, context.words, ([one.call for one in board.items], context.policy.tools), veil, salt)
-        event = partial(audit_asked.requested, question, key, item.call, context.redactor, veil, salt)
+        event = partial(audit_asked.requested, question, key, item.call, context.redactor, veil, salt, context.priv)
         lost = index in board.lost  # it is in doubt until somebody says yes, so it will not be held: the question opens now
         ask = p.AskApproval(
             proposal=question,
@@ -250,7 +250,7 @@ def _answered(board: Board, index: int, call: AuthorizedCall, found: Approval | 
         board.put(index, Refusal(reason=Reason.POLICY_FAILED, note=type(error).__name__))
     judged = board.states[index]
     if found is not None and found.status == "approved" and isinstance(judged, Refusal):  # what was approved does not do today
-        event = partial(audit_asked.unfit, found, board.context.policy.version, judged.note)
+        event = partial(audit_asked.unfit, found, board.context.policy.version, judged.note, board.context.redactor)
         with suppress(ApprovalError):  # somebody was faster
             yield from p.ask(p.Void(approval=found.id, event=event))
 

@@ -18,7 +18,8 @@ from guard.core.values import Json, encode, keyed
 MOST = 32
 """Tags of one record."""
 _LONGEST = 200  # characters of a value that is tagged whole, and of a path
-_SIZE = 32  # hexadecimal digits of a tag
+SIZE = 32
+"""Hexadecimal digits of a tag."""
 _SIGNS = re.compile(r"[\s().\-/+:]")
 _FEWEST = 5  # digits of what is spelled with and without signs between them
 
@@ -35,7 +36,8 @@ def spelled(value: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _key(redactor: Redactor, tenant: str) -> bytes:
+def key_of(redactor: Redactor, tenant: str) -> bytes:
+    """The key of a tenant's tags, of the store whose secret the redactor has."""
     return bytes.fromhex(redactor.derive(f"guard-tags-v1\0{tenant}"))
 
 
@@ -47,14 +49,14 @@ def tenant_key(secret: bytes, tenant: str) -> bytes:
 @lru_cache(maxsize=4096)
 def tag(key: bytes, text: str) -> str:
     """The tag of a value, however it is spelled."""
-    return keyed(key, spelled(text))[:_SIZE]
+    return keyed(key, spelled(text))[:SIZE]
 
 
 class Tags:
     """Gathers the tags of one record."""
 
     def __init__(self, redactor: Redactor, tenant: str) -> None:
-        self._redactor, self._key = redactor, _key(redactor, tenant)
+        self._redactor, self._key = redactor, key_of(redactor, tenant)
         self.found: dict[str, str] = {}
 
     def put(self, path: str, value: Json) -> None:

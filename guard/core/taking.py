@@ -12,6 +12,7 @@ from functools import partial
 
 from guard.core import answer, audit, audit_ends
 from guard.core import ports as p
+from guard.core.audit_begun import Taken, began
 from guard.core.board import Board, Waits
 from guard.core.commitments import More
 from guard.core.concluding import at, row_of
@@ -54,16 +55,17 @@ def claim_of(board: Board, index: int, allow: Allow) -> p.Claim:
     """What takes an action that was allowed."""
     key, call, context = board.keys[index], allow.call, board.context
     spent = allow.approval.id if allow.approval else None
-    idem = idempotency(call.valid, key, board.run(index))
+    idem, lease = idempotency(call.valid, key, board.run(index)), lease_of(call.valid.tool)
     row = replace(row_of(board, index, None, "started", key), approval=spent, idem=idem)
+    first = board.lost[index].idem if index in board.lost else idem  # the key stays the one that it was taken with first
 
     def begun(attempt: int) -> p.Event:
-        return audit.began(key, allow, context.policy.version, context.redactor, attempt, board.salts[index])
+        taken = Taken(attempt, idem if attempt == 1 else first, lease)
+        beside = context.trace + context.priv
+        return began(key, allow, context.policy.version, context.redactor, taken, board.salts[index], beside)
 
     again = index in board.lost and (call.valid.tool.effect == "idempotent" or index in board.probed)
-    return p.Claim(
-        row=row, approval=spent, event=begun, lease=lease_of(call.valid.tool), again=again, grant=use_of(board, index, allow)
-    )
+    return p.Claim(row=row, approval=spent, event=begun, lease=lease, again=again, grant=use_of(board, index, allow))
 
 
 def use_of(board: Board, index: int, allow: Allow) -> Use | None:
@@ -103,7 +105,7 @@ def unused(board: Board, index: int, allow: Allow, found: p.Conflict) -> p.Flow[
     if not found.waits or allow.otherwise is None:
         return (yield from refuse_late(board, index, conflicting(found, allow)))
     item, context, call, hold = board.items[index], board.context, allow.call, allow.otherwise
-    more = More(board.shadowed.get(index, ()), item.salt)
+    more = More(board.shadowed.get(index, ()), item.salt, context.took(), context.trace + context.priv)
     version, redactor = context.policy.version, board.redactor(index)
     event = audit.decided(item.key, item.call, hold, call, version, redactor, context.session, more)
     with suppress(StoreError):  # what the ledger has of it is that it is held
@@ -123,9 +125,9 @@ def _perform(board: Board, index: int, allow: Allow, won: p.Won) -> p.Flow[Outco
     """Run what was won, and write down how it ended."""
 
     def late(ran: p.Executed) -> p.Finish:
-        return _finish(ended(board, index, allow, _known(ran, won)), won)
+        return _finish(ended(board, index, allow, _known(replace(ran, late=True), won), won.attempt), won)
 
-    end = ended(board, index, allow, _known((yield from run(board, index, allow, won, late)), won))
+    end = ended(board, index, allow, _known((yield from run(board, index, allow, won, late)), won), won.attempt)
     return (yield from _ended(board, index, allow, _finish(end, won), end.outcome))
 
 
@@ -253,6 +255,6 @@ def _probed(board: Board, index: int, allow: Allow) -> p.Flow[Outcome | None]:
         return None
     if not found.happened:
         return (yield from _lapse(board, index, row))
-    end = ended(board, index, allow, p.Executed(value=found.value, probed=True))
+    end = ended(board, index, allow, p.Executed(value=found.value, probed=True), row.attempt)
     mine = tuple(replace(one, attempt=row.attempt) for one in end.rows)
     return (yield from _ended(board, index, allow, p.Finish(rows=mine, events=end.events, handles=end.handles), end.outcome))

@@ -20,8 +20,8 @@ from guard.errors import StoreError
 
 def told(opening: p.OpenTurn, context: Context, salts: Sequence[str], turn: int) -> tuple[p.Event, ...]:
     """What a turn that gets a number records: what could not be recorded before it, and its calls as the model wrote them."""
-    calls, redactor = enumerate(opening.calls), context.redactor
-    found = tuple(audit.proposed(opening.ref, turn, index, call, redactor, salts[index]) for index, call in calls)
+    calls, redactor, trace = enumerate(opening.calls), context.redactor, context.trace
+    found = tuple(audit.proposed(opening.ref, turn, index, call, redactor, salts[index], trace) for index, call in calls)
     return (*context.gap.events(), *found)
 
 
@@ -51,8 +51,8 @@ def not_yours(opening: p.OpenTurn, context: Context) -> p.Flow[tuple[Outcome, ..
     keys = [CallKey(opening.ref, 0, index) for index in range(len(opening.calls))]
     events: list[p.Event] = []
     for key, call in zip(keys, opening.calls, strict=True):
-        more = More(salt=context.salt())
-        events.append(audit.proposed(key.ref, 0, key.position, call, context.redactor, more.salt))
+        more = More(salt=context.salt(), ms=context.took(), beside=context.trace)
+        events.append(audit.proposed(key.ref, 0, key.position, call, context.redactor, more.salt, context.trace))
         events.append(audit.decided(key, call, refusal, None, context.policy.version, context.redactor, context.session, more))
     try:
         yield from p.ask(p.Record(rows=(), events=tuple(events)))

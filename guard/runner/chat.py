@@ -29,6 +29,7 @@ from guard.core.views import Room
 from guard.core.walked import Walked
 from guard.errors import ConversationError, GuardError, StoreError
 from guard.runner.ahead import NOTHING_AHEAD, Ahead
+from guard.runner.aside import aside, key_of
 from guard.runner.compensation import offering
 from guard.runner.hands import Consult
 from guard.runner.opening import kept_key
@@ -137,6 +138,7 @@ class Chat:
             sessions=guard.sessions,
             salt=partial(token_hex, 16),
             gap=guard.gaps.offer(),
+            **aside(guard.store),
         )
 
     def measured(self, *, wired: bool = True) -> p.Flow[Context]:
@@ -179,7 +181,7 @@ class Chat:
         """Register the user's words and give the message for them."""
         message = self.wire.user(text)
         salt = token_hex(16)
-        self.guard.store.say(self.ref, text, said(self.ref, text, salt), salt)
+        self.guard.store.say(self.ref, text, said(self.ref, text, salt, key_of(self.guard.store)), salt)
         return message
 
     # -- flows -------------------------------------------------------------------------------------------------------------

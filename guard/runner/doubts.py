@@ -164,7 +164,11 @@ def restored(store: Store, redactor: Redactor, why: str, who: str) -> int:
     `who` says so, `why` is kept with it. Programs that have the store open refuse their actions until they open it again.
     """
     said, whose = redactor.detect(None, why)[0], opaque(redactor, "person", who)
-    event: Event = {"kind": "store.restored", "actor": {"type": "human", "ref": whose}, "reason": said}
+    event: Event = {
+        "kind": "store.restored",
+        "actor": {"type": "human", "ref": whose, "assurance": "os-user", "via": "cli"},
+        "reason": said,
+    }
     return store.restored(said, event, lambda row: in_doubt(row, redactor, told=False))
 
 

@@ -72,7 +72,7 @@ class Payloads:
 
     def erase(self, home: tuple[str, str], *, who: str, reason: str, calls: Collection[tuple[int, int]] | None = None) -> Erased:
         """Erase a conversation (tenant, name), or only these calls of it, by turn and position. Raises StoreError."""
-        actor = {"type": "human", "ref": opaque(self._redactor, "person", who), "assurance": "os-user"}
+        actor = {"type": "human", "ref": opaque(self._redactor, "person", who), "assurance": "os-user", "via": "cli"}
         return self._erase(home, calls, (-inf if calls is not None else inf, inf), actor, self._redactor.detect(None, reason)[0])
 
     def of(self, person: str, tenant: str | None = None) -> tuple[tuple[str, str], ...]:

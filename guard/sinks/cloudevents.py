@@ -1,7 +1,8 @@
 """CloudEvents: a record as an event of CloudEvents 1.0 in its JSON form. Comes after entry; pure.
 
 `id` is the record's, so that a receiver drops what arrives twice; `source` names the store's chain, `subject` the approval or call; the hash stands in
-the extension attributes `guardhash` and `guardprev`, whose names the specification keeps to lower-case letters and digits.
+the extension attributes `guardhash` and `guardprev`, whose names the specification keeps to lower-case letters and digits. `traceparent` is the caller's
+place in a trace, by the extension for distributed tracing.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ def cloudevent(one: Entry) -> JsonObject:
         **({"subject": subject} if subject else {}),
         **({"time": one.text("ts")} if _TIME.fullmatch(one.text("ts")) else {}),
         "datacontenttype": "application/json",
+        **({"traceparent": one.text("trace")} if one.text("trace") else {}),
         "guardseq": one.sealed.seq if one.sealed.seq < 2**31 else str(one.sealed.seq),
         "guardprev": one.sealed.prev,
         "guardhash": one.sealed.hash,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from guard.core.values import JsonObject
+from guard.core.values import JsonObject, is_number
 from guard.sinks.entry import Entry
 
 VERSION = "1.6.0"
@@ -27,6 +27,7 @@ _STATES = {
     "cancelled": (_DENIED, (2, "Blocked")),
 }
 _STATUS = {"ok": (1, "Success"), "error": (2, "Failure"), "unknown": (0, "Unknown")}
+_LONG = 2**31  # milliseconds that the attribute can hold
 _INFORMATIONAL, _LOW, _MEDIUM = (1, "Informational"), (2, "Low"), (3, "Medium")
 
 
@@ -55,7 +56,7 @@ def ocsf(one: Entry) -> JsonObject:
             "request": {"uid": one.text("call_id") or one.id},
             **({"service": {"name": one.text("tool", "server")}} if one.text("tool", "server") else {}),
         },
-        "src_endpoint": {"name": one.text("writer", "host") or "guard"},
+        "src_endpoint": {"name": one.text("writer", "process") or "guard"},
         "unmapped": {"guard": {"chain": one.sealed.chain, "seq": one.sealed.seq, **_proof(one), "body": one.body}},
     }
 
@@ -97,8 +98,9 @@ def _ended(one: Entry) -> JsonObject:
     status = _STATUS.get(one.text("exec", "status"))
     if status is None:
         return {}
-    error = one.text("exec", "error")
-    return {"status_id": status[0], "status": status[1], **({"status_code": error} if error else {})}
+    error, ms = one.text("exec", "error"), one.at("exec", "ms")
+    took = {"duration": int(ms)} if is_number(ms) and 0 <= ms < _LONG else {}
+    return {"status_id": status[0], "status": status[1], **({"status_code": error} if error else {}), **took}
 
 
 def _metadata(one: Entry) -> JsonObject:

@@ -1,7 +1,8 @@
 """OpenTelemetry: a span for each real run of a tool, an event for each decision and each step of an approval. Needs the extra `otel`.
 
 `execute_tool NAME` is only made for a call that ran, with the attributes of the GenAI conventions; what those have no name for stands in `guard.*`. A
-decision is an event (a log record with an event name) in a context of its own; the run, which may be hours later, is a trace of its own, linked to it.
+decision is an event (a log record with an event name) in a context of its own; the run, which may be hours later, is a trace of its own, linked to it and to
+the program's span that asked for it, where that is known.
 Arguments go out only when they are asked for, and only as the redacted copy of the record. Both tables of attributes can be replaced.
 
 Spans and events go to the providers of the program; they are flushed before a batch counts as sent, but whether an exporter's receiver took them only
@@ -11,6 +12,7 @@ the exporter knows. A batch that is sent again gives further spans: `guard.recor
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -44,12 +46,16 @@ _BOTH: dict[str, tuple[str, ...]] = {
     "guard.approval.id": ("approval",),
     "guard.audit.chain": ("chain",),
     "guard.audit.seq": ("seq",),
+    "guard.writer.process": ("writer", "process"),
 }
 SPAN: dict[str, tuple[str, ...]] = {
     **_BOTH,
     "error.type": ("exec", "error"),
     "guard.exec.status": ("exec", "status"),
     "guard.exec.attempt": ("exec", "attempt"),
+    "guard.exec.fence": ("exec", "fence"),
+    "guard.effect.observed": ("effect", "observed"),
+    "guard.effect.agrees": ("effect", "agrees"),
     "guard.result.digest": ("result", "digest"),
     "guard.result.size": ("result", "size"),
 }
@@ -57,17 +63,28 @@ EVENT: dict[str, tuple[str, ...]] = {
     **_BOTH,
     "guard.actor.type": ("actor", "type"),
     "guard.actor.ref": ("actor", "ref"),
+    "guard.actor.assurance": ("actor", "assurance"),
+    "guard.actor.via": ("actor", "via"),
+    "guard.actor.addr": ("actor", "addr"),
     "guard.decision.verdict": ("decision", "verdict"),
     "guard.decision.code": ("decision", "code"),
     "guard.decision.rules": ("decision", "rules"),
     "guard.decision.policy": ("decision", "policy"),
+    "guard.decision.ms": ("decision", "ms"),
     "guard.approval.status": ("approval_state", "status"),
     "guard.approval.need": ("approval_state", "need"),
     "guard.approval.have": ("approval_state", "have"),
+    "guard.approval.decide_by": ("approval_state", "decide_by"),
+    "guard.approval.use_by": ("approval_state", "use_by"),
+    "guard.approval.decision": ("approval_state", "decision"),
+    "guard.approval.presented": ("approval_state", "presented"),
+    "guard.effect.observed": ("effect", "observed"),
+    "guard.effect.agrees": ("effect", "agrees"),
     "guard.args.digest": ("args", "digest"),
     "guard.spoof": ("spoof",),
 }
 ARGUMENTS = "gen_ai.tool.call.arguments"
+_PARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _RUNS = frozenset({"call.end", "call.unknown"})
 _REMEMBERED = 10_000  # calls of which it is kept when they began and what was decided, until they end
 _FLUSH = 5_000  # milliseconds
@@ -94,6 +111,7 @@ class OTel:
         self._span, self._event = ({**table, **(attributes or {})} for table in tables)
         self._begun: OrderedDict[str, int] = OrderedDict()
         self._shown: OrderedDict[str, str] = OrderedDict()
+        self._asked: OrderedDict[str, list[SpanContext]] = OrderedDict()  # in which trace of the program a call was let run
 
     def send(self, batch: Sequence[Sealed]) -> None:
         """See `Sink`."""
@@ -103,6 +121,7 @@ class OTel:
                 self._run(one)
             elif one.kind == "call.begin":
                 _keep(self._begun, _place(one), _nanoseconds(one))
+                _keep(self._asked, _place(one), caller(one))
             elif one.kind != "call.end":  # one without a run is no run
                 self._tell(one)
         for provider in self._providers:
@@ -126,7 +145,7 @@ class OTel:
             context=Context(),
             kind=SpanKind.INTERNAL,
             attributes=attributes,
-            links=[Link(decision_context(one))],
+            links=[Link(decision_context(one)), *map(Link, self._asked.pop(_place(one), []))],
             start_time=min(begun, end),
         )
         if one.text("exec", "status") != "ok":
@@ -141,6 +160,8 @@ class OTel:
             attributes[ARGUMENTS] = encode(shown)
             if one.kind == "call.decided":
                 _keep(self._shown, _place(one), encode(shown))
+        if one.kind == "call.decided":
+            _keep(self._asked, _place(one), caller(one))
         where = decision_context(one)
         record = _logs.LogRecord(
             timestamp=_nanoseconds(one),
@@ -161,6 +182,16 @@ def decision_context(one: Entry) -> SpanContext:
     made = hashlib.sha256(f"guard-decision-v1:{about}".encode("utf-8", "surrogatepass")).digest()
     number = (int.from_bytes(made[:16]) or 1, int.from_bytes(made[16:24]) or 1)
     return SpanContext(*number, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+
+
+def caller(one: Entry) -> list[SpanContext]:
+    """The span of the program in which a call was asked for, where the record says so."""
+    found = _PARENT.fullmatch(one.text("trace"))
+    return (
+        [SpanContext(int(found[1], 16), int(found[2], 16), is_remote=True, trace_flags=TraceFlags(int(found[3], 16) & 1))]
+        if found
+        else []
+    )
 
 
 def _place(one: Entry) -> str:

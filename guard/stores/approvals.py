@@ -67,13 +67,18 @@ def withdraw(tables: Tables, asked: Asked, by: str) -> None:
     if now.approval.status != "pending":
         return
     ended = replace(now.approval, status="cancelled", ended_by=by, ended_at=tables.now)
-    tables.append({**_named("approval.cancelled", ended, why="the user went on talking"), "actor": {"type": "human", "ref": by}})
+    tables.append(
+        {
+            **_named("approval.cancelled", ended, why="the user went on talking"),
+            "actor": {"type": "human", "ref": by, "assurance": "host"},
+        }
+    )
     tables.close_asked(replace(now, approval=ended))
     give_back(tables, ended)
 
 
 def told(kind: str, approval: Approval, actor: str = "clock", **state: Json) -> Event:
-    """The record of what became of an approval by itself. It holds no argument."""
+    """The record of what became of an approval by itself. It holds no argument, and no call id: a model chose that, and nobody here hides anything."""
     return _named(kind, approval, actor, **state)
 
 
@@ -86,11 +91,10 @@ def _named(kind: str, approval: Approval, actor: str = "clock", **state: Json) -
         "position": approval.position,
         "principal": approval.requester,
         "actor": {"type": actor},
-        "call_id": approval.call_id,
         "approval": approval.id,
         "tool": {"name": approval.tool, "definition": approval.definition, "kind": approval.kind},
         "args": {"digest": approval.fingerprint},
-        "approval_state": {"status": approval.status, "revision": approval.revision, **state},
+        "approval_state": {"status": approval.status, "revision": approval.revision, **approval.counts, **state},
     }
 
 

@@ -27,7 +27,9 @@ GENESIS = "0" * 64
 """`prev` of the first record."""
 
 _PAGE = 5000  # records that are held at a time
-_OWN = frozenset({"v", "id", "ts", "chain", "seq", "prev", "hash"})
+_OWN = frozenset({"v", "id", "ts", "mono", "chain", "seq", "prev", "hash"})
+NOTHING = ("", "")
+"""Beside the time of a record that was written together with the one before it."""
 _LONE = re.compile("[\ud800-\udfff]")
 _sha256 = hashlib.sha256
 _PAIR = struct.Struct(">Q32sQ").pack
@@ -61,12 +63,14 @@ def seal(event: Event, *, chain: int, seq: int, prev: str, ts: str, record_id: s
     return Sealed(chain=chain, seq=seq, prev=prev, hash=own, body=body)
 
 
-def write(event: Event, chain: int, seq: int, prev: str, stamp: tuple[str, str]) -> tuple[str, str]:
-    """Hash and body of the record of `event`; `stamp` is its time text and id.
+def write(
+    event: Event, chain: int, seq: int, prev: str, stamp: tuple[str, str], beside: tuple[str, str] = NOTHING
+) -> tuple[str, str]:
+    """Hash and body of the record of `event`; `stamp` is its time text and id, `beside` what stands behind the time (see `stamp.beside`).
 
     Raises ValueError when the event lacks `kind` or holds a field that the store writes, StoreError when it is not JSON.
     """
-    before, behind = around(event, chain, stamp)
+    before, behind = around(event, chain, stamp, beside)
     body = f"{before}{seq}{behind}"
     try:
         data = body.encode()
@@ -77,12 +81,22 @@ def write(event: Event, chain: int, seq: int, prev: str, stamp: tuple[str, str])
 
 
 def write_all(events: Sequence[Event], chain: int, head: tuple[int, str], stamps: Stamps, now: float) -> list[Row]:
-    """The records of some events behind `head` (seq and hash), as `write` makes them one by one, where what they share is made once. Raises as it does."""
+    """The records of some events behind `head` (seq and hash), as `write` makes them one by one, where what they share is made once. Raises as it does.
+
+    Which process wrote them, and when by its own clock, stands in the first of them and is so of all.
+    """
     (seq, own), first, rows = head, _beginning(chain), list[Row]()
-    last, middle = bytes.fromhex(own), f'","ts":"{stamps.text(now)}","chain":{chain},"seq":'
+    last, beside = bytes.fromhex(own), stamps.beside()
+    text, alone = stamps.text(now), f'","ts":"{stamps.text(now)}","chain":{chain},"seq":'
+    middle = f'","ts":"{text}"{beside[0]},"chain":{chain},"seq":'
     for event, name in zip(events, stamps.names(now, len(events)), strict=True):
         seq += 1
-        body = f'{{"v":1,"id":"{name}{middle}{seq},{event if isinstance(event, str) else _members(event)}}}'
+        if isinstance(event, str):
+            body = f'{{"v":1,"id":"{name}{middle}{seq},{event}}}'
+        else:
+            before, behind = around(event, chain, (text, name), beside)
+            body = f"{before}{seq}{behind}"
+        middle, beside = alone, NOTHING
         try:
             data = body.encode()
         except UnicodeEncodeError:
@@ -94,11 +108,11 @@ def write_all(events: Sequence[Event], chain: int, head: tuple[int, str], stamps
     return rows
 
 
-def around(event: Event, chain: int, stamp: tuple[str, str]) -> tuple[str, str]:
+def around(event: Event, chain: int, stamp: tuple[str, str], beside: tuple[str, str] = NOTHING) -> tuple[str, str]:
     """What stands in a body before and behind its number, for a database that seals by itself. Raises as `write` does."""
     text = event if isinstance(event, str) else _members(event)
-    ts, name = stamp
-    return f'{{"v":1,"id":"{name}","ts":"{ts}","chain":{chain},"seq":', f",{text}}}"
+    (ts, name), own = stamp, beside[not isinstance(event, str) and "writer" in event]
+    return f'{{"v":1,"id":"{name}","ts":"{ts}"{own},"chain":{chain},"seq":', f",{text}}}"
 
 
 def _members(event: dict[str, Any]) -> str:

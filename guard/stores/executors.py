@@ -25,10 +25,24 @@ def me(sign: str = "") -> str:
 
 
 def process() -> dict[str, str | int]:
-    """What the audit says about this process: a digest of its name, its number, and the version of the guard that it runs. No name of the machine."""
-    own = me()
-    short = hashlib.sha256(own.encode()).hexdigest()[:12] if own else ""
-    return {"process": short, "pid": os.getpid(), "version": _version()}
+    """What the audit says about this process: a digest of its name, its number, and the version of the guard that it runs. No name of the machine.
+
+    Of the machine and its boot there are digests, where the system has an id of them that nobody can guess.
+    """
+    ids = {"host": _short(_machine()), "boot": _short(_place().partition("/")[0])}
+    return {**{name: one for name, one in ids.items() if one}, "process": _short(me()), "pid": os.getpid(), "version": _version()}
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12] if text else ""
+
+
+@lru_cache(maxsize=1)
+def _machine() -> str:
+    try:
+        return Path("/etc/machine-id").read_text("ascii").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 @lru_cache(maxsize=1)

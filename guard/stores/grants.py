@@ -170,7 +170,7 @@ def _answered(approval: Approval, grant: Grant) -> Event:
         "approval": approval.id,
         "fingerprint": approval.fingerprint,
         "grant": {"id": grant.id},
-        "approval_state": {"status": "cancelled"},
+        "approval_state": {"status": "cancelled", "revision": approval.revision, **approval.counts},
     }
 
 

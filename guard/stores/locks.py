@@ -36,6 +36,11 @@ class Lock:
         self._current = "" if keys is None else keys.current
         self._ciphers = {} if keys is None else _ciphers(keys)
 
+    @property
+    def key(self) -> str:
+        """The id of the key that values are written under; empty where they are written plainly."""
+        return self._current
+
     def check(self) -> None:
         """Raise StoreError where the store's payloads cannot be opened, since no key was given."""
         if self.lacking:

@@ -30,6 +30,11 @@ class LogStore:
         """Have these written with whatever is written next, at the latest when the store is closed."""
         self._announced.announce(events)
 
+    @property
+    def payload_key(self) -> str:
+        """The id of the key that raw values are written under; empty where there is none."""
+        return self._tables.lock.key
+
     def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
         """Audit records of one chain behind `after`, in order of seq."""
         return self._tables.read(lambda tables: tables.audit(chain, after, limit))

@@ -19,7 +19,7 @@ from guard.core.replacing import replace
 from guard.core.searching import Filed
 from guard.core.values import Json
 from guard.stores import filing
-from guard.stores.chain import GENESIS, write
+from guard.stores.chain import GENESIS, NOTHING, write
 from guard.stores.claims import FINISHED, LEDGER
 from guard.stores.gate import Gate
 from guard.stores.ledger import LedgerStore
@@ -50,13 +50,14 @@ class MemoryTables(MemoryOutbox, MemoryGrants, MemoryErasing):
         self._checkpoints: list[Checkpoint] = []
         self._sent = {"number": 0}
         self._stamps = Stamps()
+        self._beside = NOTHING
 
     def read(self, work: Callable[[Tables], T]) -> T:
         """A transaction."""
 
         def whole() -> T:
             self._undo.back()  # what was left when an interrupt was interrupted again
-            self.now = self.clock()
+            self.now, self._beside = self.clock(), self._stamps.beside()
             answer = work(self)
             self._undo.keep()
             return answer
@@ -223,7 +224,9 @@ class MemoryTables(MemoryOutbox, MemoryGrants, MemoryErasing):
         """Seal an event."""
         audit = self._audit
         prev = audit[-1][1] if audit else GENESIS
-        self._undo.append(audit, (prev, *write(event, 0, len(audit) + 1, prev, self._stamps.stamp(self.now))))
+        written = write(event, 0, len(audit) + 1, prev, self._stamps.stamp(self.now), self._beside)
+        self._beside = NOTHING
+        self._undo.append(audit, (prev, *written))
 
     def audit(self, chain: int, after: int, limit: int | None) -> tuple[Sealed, ...]:
         """Records in order."""

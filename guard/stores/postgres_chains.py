@@ -15,7 +15,7 @@ from typing import Final
 from guard.core.ports import Event
 from guard.core.values import encode
 from guard.stores import postgres_sql
-from guard.stores.chain import around, storable
+from guard.stores.chain import NOTHING, around, storable
 from guard.stores.postgres_wire import Reply, Wire
 
 _TEXT: Final = r'("(?:[^"\\]|\\.)*")'
@@ -42,5 +42,10 @@ def _chain(tenant: str, conversation: str) -> int:
 def seal(wire: Wire, events: Iterable[Event], now: float) -> list[Reply]:
     """Queue the records, those of one chain in their order and chains in theirs; the answers say where each stands. Raises as `write` does."""
     placed = sorted(((chain_of(event), event) for event in events), key=lambda pair: pair[0])
-    written = [(chain, *around(event, chain, wire.stamps.stamp(now))) for chain, event in placed]
+    beside = wire.stamps.beside()
+    starts = {index for index, (chain, _) in enumerate(placed) if not index or placed[index - 1][0] != chain}
+    written = [
+        (chain, *around(event, chain, wire.stamps.stamp(now), beside if index in starts else NOTHING))
+        for index, (chain, event) in enumerate(placed)
+    ]
     return [wire.execute(postgres_sql.SEAL, (chain, before, storable(behind))) for chain, before, behind in written]

@@ -24,7 +24,7 @@ def take(wire: Wire, given: Plain, *, now: float | None, about: float) -> tuple[
     `now` is the time of the transaction where it is not the server's; `about` is what its time may be, for the record's id.
     """
     chain = chain_of(given.event)
-    before, behind = around(given.event, chain, (_NOW, wire.stamps.name(about)))
+    before, behind = around(given.event, chain, (_NOW, wire.stamps.name(about)), wire.stamps.beside())
     found = wire.alone(TAKE, (*given.columns, chain, before, storable(behind), now)).first()
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Stamps: the time text and the id that each audit record gets.
+"""Stamps: the time text and the id that each audit record gets, and which process wrote it at which moment of its own.
 
 Ids are UUIDv7 (RFC 9562): the milliseconds, then random bits that count up within a millisecond, so ids of one writer always rise, even when
 the clock steps back. Not safe for several threads: whoever seals holds a lock. Comes before `chain`.
@@ -10,12 +10,15 @@ import os
 import time
 from functools import lru_cache
 
+from guard.stores.executors import process
+
 _RANDOM = 74  # bits of a UUIDv7 that are neither time nor version nor variant
 _LOW_BITS = 62  # those behind the variant
 _TAIL_BITS = 48  # those behind the last dash
 _TAIL = (1 << _TAIL_BITS) - 1
 _NEXT = (1 << _LOW_BITS - _TAIL_BITS) - 1
 _VARIANT = 0x8000
+_BEGAN = time.monotonic()
 
 
 def time_text(now: float) -> str:
@@ -27,6 +30,21 @@ def time_text(now: float) -> str:
 @lru_cache(maxsize=8)
 def _second_text(second: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+
+
+def beside(at: float) -> tuple[str, str]:
+    """What stands behind the time of a record: seconds since this process began, by a clock that nobody sets, and which process that is.
+
+    It stands in the first of records that are written together, and is so of all of them. The second text is without the process, for a record that says more of it. Two records of one process whose times differ otherwise than these: somebody has set the clock in between.
+    """
+    mono = f',"mono":{at - _BEGAN:.6f}'
+    return f"{mono}{_writer(os.getpid())}", mono
+
+
+@lru_cache(maxsize=4)
+def _writer(_: int) -> str:
+    own = process()["process"]
+    return f',"writer":{{"process":"{own}"}}' if own else ""
 
 
 class Stamps:
@@ -56,6 +74,10 @@ class Stamps:
         if self._texted != now:
             self._texted, self._text = now, time_text(now)
         return self._text
+
+    def beside(self) -> tuple[str, str]:
+        """See the function of this name; as of now."""
+        return beside(time.monotonic())
 
     def names(self, now: float, number: int) -> list[str]:
         """So many new UUIDv7 of about that time, as `name` gives them one by one."""

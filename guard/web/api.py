@@ -22,6 +22,7 @@ from guard.core.model import Image, Outcome, Session
 from guard.core.telling import told
 from guard.core.values import Json, JsonObject
 from guard.errors import ConversationError, GuardError
+from guard.runner.tracing import within
 from guard.web import bodies
 from guard.web.answers import answer, problem
 from guard.web.bodies import RequestError
@@ -57,7 +58,8 @@ class Api:
         async def endpoint(request: Request) -> Response:
             try:
                 token = await self._token(request)
-                return answer(await verb(self, await bodies.read_object(request), token))
+                with within(request.headers.get("traceparent")):
+                    return answer(await verb(self, await bodies.read_object(request), token))
             except RequestError as error:
                 return problem(str(error), error.status)
             except ConversationError:

@@ -30,6 +30,7 @@ from guard.auditing.month import report
 from guard.auditing.timeline import candidates, life
 from guard.auditing.words import unknown
 from guard.core import audit_exports
+from guard.core.actors import human
 from guard.core.ports import Store
 from guard.core.searching import Sought
 from guard.core.unseen import one_line
@@ -215,7 +216,7 @@ async def filed(request: Request, person: Person) -> Response:
     made = await _made(request, person)
     name, data = f"audit-{made['month']}.html", page.whole(made).encode("utf-8", "replace")
     if request.method != "HEAD":
-        actor = {"type": "human", "ref": person.session.who, "assurance": person.assurance, "via": person.via}
+        actor = human(person.session, site(request).guard.redactor)
         event = audit_exports.taken("report", name, hashlib.sha256(data).hexdigest(), actor, person.session.tenant)
         await asyncio.to_thread(_store(request).record, (), [event])
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}

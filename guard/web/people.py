@@ -9,12 +9,13 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, cast
 
 from starlette.requests import Request
 
 from guard.core.model import Session
 from guard.core.values import canonical
+from guard.core.ways import Way
 from guard.errors import GuardError
 from guard.web.bodies import RequestError
 from guard.web.logins import Login, Logins
@@ -50,7 +51,10 @@ async def whose(request: Request) -> Person | None:
     """Whose request it is; None for nobody's. Raises RequestError where that cannot be found out (503), or too many wrong secrets came (429)."""
     here = site(request)
     found = await here.people.whose(request)
-    return None if found is None else replace(found, session=here.guard.known(found.session))
+    if found is None:
+        return None
+    way = Way(assurance=cast("Any", found.assurance), via=cast("Any", found.via), addr=here.people.settings.address(request))
+    return replace(found, session=replace(here.guard.known(found.session), way=way))
 
 
 async def who_may(request: Request, scope: str) -> Person:

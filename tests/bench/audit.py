@@ -65,11 +65,13 @@ def events_of_a_read() -> tuple[Callable[[int], list[Event]], int]:
     allow = next(one for one in seen if isinstance(one, Allow))
     ref, redactor, version = chat.ref, guard.redactor, guard.policy.version
 
+    decided_in = (0.42, "") if "ms" in More.__dataclass_fields__ else ()  # an older tree has no time of a decision
+
     def written(number: int) -> list[Event]:
         key, salt = CallKey(ref, number, 0), os.urandom(16).hex()
         return [
             audit.proposed(ref, number, 0, call, redactor, salt),
-            audit.decided(key, call, allow, allow.call, version, redactor, chat.session, More((), salt)),
+            audit.decided(key, call, allow, allow.call, version, redactor, chat.session, More((), salt, *decided_in)),
             audit_ends.ended(key, call, outcome, redactor, Executed(value={}, ms=0.1), audit_ends.Beside(salt=salt)),
         ]
 

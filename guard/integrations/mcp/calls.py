@@ -25,6 +25,7 @@ from guard.runner.ahead import NOTHING_AHEAD, Ahead
 from guard.runner.chat import Chat
 from guard.runner.deciders import concerns
 from guard.runner.drivers_async import AsyncRun
+from guard.runner.tracing import within
 from guard.wires import wire
 
 HELD = (
@@ -103,7 +104,8 @@ class Caller:
         chat = Chat(self.guard, self.session, wire("openai-chat"), self.ref, "answer", self.offered).pinned()
         mark = ERRAND.set(errand)
         try:
-            return await AsyncRun(chat.in_force.hands).run(chat.single(call, None, ahead=self.ahead))
+            with within(errand.meta.get("traceparent")):
+                return await AsyncRun(chat.in_force.hands).run(chat.single(call, None, ahead=self.ahead))
         finally:
             ERRAND.reset(mark)
 
