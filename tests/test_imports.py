@@ -28,10 +28,12 @@ LANGUAGE = (
     "redactor",
     "dialect",
     "redaction",
+    "beside",
     "paths",
     "keytree",
     "opening",
     "fields",
+    "blocks",
     "views",
     "conditions",
     "endpoints",
@@ -43,7 +45,6 @@ LANGUAGE = (
     "names",
     "approval",
     "grants",
-    "blocks",
     "model",
     "commands",
     "acting",
@@ -112,6 +113,7 @@ BOUNDARY = (
     "core.replacing",
     "core.dialect",  # policies and redactors hold patterns that both must judge alike
     "core.redaction",  # a policy may not take the name of a kind that is always hidden
+    "core.beside",  # names beside values mean the same to the walk and to texts of JSON
     "core.paths",
     "core.keytree",
     "core.opening",

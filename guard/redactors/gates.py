@@ -15,6 +15,7 @@ from functools import cache, cached_property, partial
 from itertools import accumulate
 from typing import Any
 
+from guard.core.beside import NAMING_WORDS
 from guard.core.redaction import SECONDS
 from guard.redactors.calm import calm
 from guard.redactors.card import may_be
@@ -52,6 +53,7 @@ def _word(word: str) -> str:
 _NAMED = (
     r"(?i:passw(?:or)?d|passphrase|pwd|secrete?|credentials?|token|key|[_-]pw|[_-]pass|oauth)s?(?:_?[0-9]+)?"
     r"[\\\"'\])]*[ \t]*(?::|\|+:|\?=|!?=)"
+    r"|(?i:passw(?:or)?d|passphrase|pwd|secret|credential|token|key)[A-Za-z0-9_.-]*="
 )
 _OWN_IDS = "|".join(f"(?:{row.pattern})" for row in (*SSN, *IDS) if not row.words)
 _TOLD_IDS = "|".join(dict.fromkeys(_word(word) for row in (*SSN, *IDS) for word in row.words))
@@ -93,9 +95,13 @@ def _part(words: Collection[str]) -> str:
 
 
 _KEY = _part(KEY_WORDS)
+_NAMING = "|".join(NAMING_WORDS)
+_BLANK = r"[ \t\r\n]*"
 NESTED: tuple[tuple[str, str], ...] = (
     ("escape", r"[{[][^\x00]*\\"),
     ("key", rf'{_KEY}(?:(?:[^"\\\x00]|\\[^\x00])*")?[ \t\r\n]*:'),
+    ("named beside", rf'(?i:{_NAMING})[^A-Za-z"\\\x00]*"{_BLANK}:{_BLANK}"[^"\\\x00]*{_KEY}'),
+    ("listed", rf'[\[,]{_BLANK}"[^"\\\x00]*{_KEY}(?:[^"\\\x00]*")?{_BLANK}[,\]]'),
     ("base64", SAYS_BASE64.pattern),
     ("hex", SAYS_HEX.pattern),
 )

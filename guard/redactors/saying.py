@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from string import ascii_letters
 
+from guard.core.beside import NAMING, role
 from guard.redactors.keys import tokens
 from guard.redactors.national import IDS, SSN
 from guard.redactors.phone import OTHER as PHONE_OTHER
@@ -38,6 +39,7 @@ _OTHER = (
     *PHONE_OTHER,
 )
 _ASSIGNS = re.compile(r"""s?(?:_?[0-9]+)?[\\"'\])]{0,4}[ \t]{0,12}(?::|\|{1,3}:|\?=|!?=)""", re.ASCII)
+_SET = re.compile("[A-Za-z0-9_.-]{0,110}=")
 _PAIRS = re.compile(
     f"(?i:{'|'.join('[^A-Za-z0-9]*'.join(map(re.escape, word.split())) for word in _PHRASES if word.isascii() and ' ' in word)})"
 )
@@ -106,11 +108,17 @@ class Saying:
         size = len(word)
         return any(self._at(kinds, text, at, at + size) for at in _places(word, text) if _whole(text, at, at + size))
 
+    def _names(self, text: str, start: int, end: int) -> bool:
+        """Whether a word is a part of the name of a field, of a variable, of what stands beside it, or in a list."""
+        if _NAMED.match(text, end) is not None or _open(text, end) or _SET.match(text, end) is not None:
+            return True
+        return _beside(text, start)
+
     def _at(self, kinds: int, text: str, start: int, end: int) -> bool:
         """Whether a word of these kinds says something at this place."""
         if kinds & NAMES and _ASSIGNS.match(text, end) is not None:
             return True
-        if kinds & (NAMES | TELLS) and (_NAMED.match(text, end) is not None or _open(text, end)):
+        if kinds & (NAMES | TELLS) and self._names(text, start, end):
             return True
         if kinds & TOLD and sum(map(str.isdigit, text[end : end + _NEAR])) >= _DIGITS:
             return True
@@ -122,6 +130,16 @@ class Saying:
             return False
         begins = (match.start() for match in _DIALLED.finditer(text[start:end].lower()))
         return any(self._phone.match(text, start + at) is not None for at in begins)
+
+
+def _beside(text: str, start: int) -> bool:
+    """Whether the text that a word stands in is the item of a list, or the value of a field that may name what stands beside it."""
+    opening = text.rfind('"', 0, start)
+    before = text[max(0, opening - 240) : max(0, opening)].rstrip()
+    if before[-1:] != ":":
+        return before[-1:] in {"[", ","}
+    name = before[:-1].rstrip()[:-1]
+    return role(name[name.rfind('"') + 1 :]) == NAMING
 
 
 def _whole(text: str, start: int, end: int) -> bool:
