@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from guard.core.blocks import size_of
+from guard.core.blocks import honest, size_of
 from guard.core.model import Block, Image
 from guard.core.values import Embedded
 from guard.tools import documents
@@ -34,7 +34,7 @@ def shown(kind: str, data: str) -> Block:
     media = kind.lower() or "application/octet-stream"
     body = "".join(data.split())
     if media in _SHOWN and _decodes(body):
-        return Image(data=body, media_type=_SHOWN[media])
+        return honest(Image(data=body, media_type=_SHOWN[media]))
     return f"[{media}, {size_of(body)}, left out]"
 
 
@@ -79,7 +79,7 @@ def blocks_of(items: Any) -> tuple[Block, ...] | None:
 
 def _block(item: Any) -> Block | None:
     if isinstance(item, str | Image):
-        return item
+        return item if isinstance(item, str) else honest(item)
     if type(item) is not dict:
         dump = getattr(type(item), "model_dump", None)
         item = dump(item) if callable(dump) else None
