@@ -210,6 +210,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "core.values",
         "core.ceilings",  # how long a message may be
         "core.rules",
+        "core.beside",  # names beside values count in messages as they do in results
         "core.redaction",  # what stands in the place of a secret
         "core.audit",
         "core.model",

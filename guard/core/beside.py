@@ -20,11 +20,11 @@ _ROLES: Final = {
     VALUE: "value values val v data default current new old",
     COLUMNS: "columns cols headers header fields keys names",
 }
-NAMING_WORDS: Final = tuple(_ROLES[NAMING].split())
-"""How a key ends, in any case, whose value may name what stands beside it."""
+NAMING_WORDS, VALUE_WORDS, COLUMN_WORDS = (tuple(words.split()) for words in _ROLES.values())
+"""How a key ends, in any case, whose value may name what stands beside it, that holds what is named so, or that holds names of columns."""
 _VAGUE = frozenset({"type", "kind", "system"})  # these say of a mere `value` what it is, and of nothing else
 _PLAINLY = frozenset({"value", "values", "val", "v"})
-_LAST = re.compile(r"([A-Z]+|[A-Z]?[a-z]+)[^A-Za-z]*\Z")
+_LAST = re.compile(r"([A-Z]+|[A-Z]?[a-z]+)\Z")
 _LONGEST = 100  # characters of a name
 _NO_NAME = re.compile(r"[\n\r\t\"'=,;<>?!|\x00\x1c-\x1f]")
 
@@ -73,7 +73,8 @@ def role(key: str) -> str:
 
 def _word(key: str) -> str:
     match = _LAST.search(key[-_LONGEST:])
-    return match[1].lower() if match is not None else ""
+    word = match[1].lower() if match is not None else ""
+    return word if len(word) > 1 or len(key) == 1 else ""  # one letter is no word in a longer key
 
 
 _SETS = {name: frozenset(words.split()) for name, words in _ROLES.items()}

@@ -8,7 +8,7 @@ Pure, but for what it remembers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from string import ascii_letters
 
 from guard.core.beside import NAMING, role
@@ -18,6 +18,7 @@ from guard.redactors.phone import OTHER as PHONE_OTHER
 from guard.redactors.phone import SPELLED
 from guard.redactors.phone import WORDS as PHONE_WORDS
 from guard.redactors.prefixes import PREFIXES
+from guard.redactors.tables import listed, valued
 from guard.redactors.telling import WORDS as KEY_WORDS
 
 NAMES, TELLS, TOLD, PAIR, DIALS, CARRY, SIGN, RUNS = 1, 2, 4, 8, 16, 32, 64, 128
@@ -78,7 +79,7 @@ class Saying:
     def of(self, joined: bytes) -> list[bytes]:
         """The words of a text that say something wherever they stand so."""
         words = set(joined.translate(_LETTERS).split()).difference(self._mute)
-        if dull := [word for word in words if _dull(word)]:
+        if dull := _dull(words):
             self._mute = self._mute if len(self._mute) < _MOST else set()
             self._mute.update(dull)
             words.difference_update(dull)
@@ -137,9 +138,9 @@ def _beside(text: str, start: int) -> bool:
     opening = text.rfind('"', 0, start)
     before = text[max(0, opening - 240) : max(0, opening)].rstrip()
     if before[-1:] != ":":
-        return before[-1:] in {"[", ","}
+        return before[-1:] in {"[", ","} and listed(text)
     name = before[:-1].rstrip()[:-1]
-    return role(name[name.rfind('"') + 1 :]) == NAMING
+    return role(name[name.rfind('"') + 1 :]) == NAMING and valued(text)
 
 
 def _whole(text: str, start: int, end: int) -> bool:
@@ -170,12 +171,21 @@ def _places(part: str, text: str) -> Iterator[int]:
         at = text.find(part, at + 1)
 
 
-def _dull(word: bytes) -> bool:
-    """Whether a word is like none that says anything: most are. Longer ones and those with capitals inside have to be judged."""
-    low = word.lower()
-    if low[-3:] in _TAILS or low[:3] in _HEADS or low in _WORDS or word[:2] in _FIRST or word in _LEFT:
-        return False
-    return len(word) <= _LONGEST and (word[1:] == low[1:] or word.isupper())
+def _dull(words: Iterable[bytes]) -> list[bytes]:
+    """Those that are like none that says anything: most are. Longer ones and those with capitals inside have to be judged."""
+    known = [*words]
+    lows = b" ".join(known).lower().split()
+    return [
+        word
+        for word, low in zip(known, lows, strict=True)
+        if low[-3:] not in _TAILS
+        and low[:3] not in _HEADS
+        and low not in _WORDS
+        and word[:2] not in _FIRST
+        and word not in _LEFT
+        and len(word) <= _LONGEST
+        and (word[1:] == low[1:] or word.isupper())
+    ]
 
 
 def judged(word: str) -> int:

@@ -69,7 +69,7 @@ _ASSIGNED = re.compile(
     _NAME + _SIGNS + r"""(?:[\\"']{1,4}(?P<quoted>[^\\"'\n]{6,400})|(?P<bare>[^ \t\n\r\f\v"'\\,;&\[{<]{8,400}))""",
     re.ASCII | re.IGNORECASE,
 )
-_VARIABLES = re.compile(r"(?:\A|\n)(?:export )?(?P<name>[A-Z][A-Z0-9_]{0,100})=(?P<value>[^\n\r$(]{4,})")
+_VARIABLES = re.compile(r"(?:\A|\n)(?:export )?(?P<name>[A-Z][A-Z0-9_]{0,100})=(?P<value>[^\n\r$(\"'`&;|]{4,})")
 _ALONE = re.compile(r"(?:--?)?(?P<name>[A-Za-z_][A-Za-z0-9_.-]{0,100})=(?P<value>[^ \t\n\r\f\v&$(]{4,})")
 """Variables of an environment, one a line; and one assignment that is all of a text."""
 _ENV_WORD = re.compile("passw(?:or)?d|passphrase|pwd|secret|credential|token|key", re.IGNORECASE)
@@ -118,7 +118,11 @@ def secret_spans(_key: str | None, text: str) -> list[tuple[int, int]]:
         found += [match.span(_value(match)) for match in _ASSIGNED.finditer(text) if _assigned(text, match)]
         found += [match.span("value") for match in _BEARER.finditer(text)]
         if "=" in text:
-            found += [match.span("value") for match in _VARIABLES.finditer(text) if _variable(match)]
+            found += [
+                match.span("value")
+                for match in _VARIABLES.finditer(text)
+                if text[match.end() : match.end() + 1] in {"", "\n", "\r"} and _variable(match)
+            ]
             found += [one.span("value") for one in (_ALONE.fullmatch(text),) if one is not None and _variable(one)]
     elif bears(text):
         found += [match.span("value") for match in matches(_BARE_BEARER, text, _borne)]

@@ -24,6 +24,8 @@ _SHOWN = {
     "image/gif": "image/gif",
     "image/webp": "image/webp",
 }
+PICTURES = frozenset(_SHOWN.values())
+"""The types of pictures that go on: each is known by how its data begin."""
 _URI = re.compile(r"data:([\w.+-]{1,60}/[\w.+-]{1,100})?(?:;[\w.+-]{1,60}=[^;,]{0,100}){0,5};base64,", re.IGNORECASE)
 _BODY = re.compile(r"[A-Za-z0-9+/_=\s-]*")
 _EXTRA = frozenset({"type", "annotations", "_meta", "meta", "cache_control", "citations"})
@@ -35,6 +37,11 @@ def shown(kind: str, data: str) -> Block:
     body = "".join(data.split())
     if media in _SHOWN and _decodes(body):
         return honest(Image(data=body, media_type=_SHOWN[media]))
+    return left_out(media, body)
+
+
+def left_out(media: str, body: str) -> str:
+    """The note in the place of base64 text that is not shown."""
     return f"[{media}, {size_of(body)}, left out]"
 
 
