@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import random
+import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -80,6 +82,41 @@ def works(one: Redactor, values: list[Any], lines: list[str]) -> list[Callable[[
     ]
 
 
+def anew(value: Any, dice: random.Random) -> Any:
+    """A value of the same form that nobody has seen: the same names of fields, other digits everywhere, the words of each text in another order."""
+    if isinstance(value, dict):
+        return {name: anew(item, dice) for name, item in value.items()}
+    if isinstance(value, list):
+        return [anew(item, dice) for item in value]
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, str):
+        words = value.split(" ")
+        dice.shuffle(words)
+        return "".join(str(dice.randrange(10)) if char in "0123456789" else char for char in " ".join(words))
+    if isinstance(value, int):
+        return int("".join(dice.choice("123456789") for _ in str(abs(value))))
+    return value
+
+
+ROUNDS = 30
+
+
+def never_seen(values: list[Any]) -> list[tuple[str, float, float]]:
+    """The median of each case over documents that are seen once each, beside `json.loads` of them, which is given each once as well."""
+    sides = [redactor(fast=fast) for fast in (True, False)]
+    found: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name, _ in CASES}
+    for seed in range(ROUNDS):
+        for case, (name, _) in enumerate(CASES):
+            for side, one in enumerate(sides):
+                given = [anew(value, random.Random(f"{seed}.{at}.{case}.{side}")) for at, value in enumerate(values)]
+                lines = [encode(value) for value in given]
+                work = works(one, given, lines)[case]
+                base = timed(lambda: [json.loads(line) for line in lines])  # noqa: B023 - called at once
+                found[name][side].append(timed(work) / base)
+    return [(name, *(statistics.median(side) for side in sides_)) for name, sides_ in found.items()]
+
+
 def cost(docs: list[Any], others: list[Peer]) -> None:
     """What clean results cost beside reading their JSON, with google-re2 and without, and beside the peers: each sentence of the bar has its line."""
     values = clean(docs)
@@ -93,6 +130,11 @@ def cost(docs: list[Any], others: list[Peer]) -> None:
         fast, slow, times = ratio(with_, loads), ratio(without, loads), ratio(without, with_)
         print(f"  {name:20} {fast:34.2f} {slow:9.2f} {times:16.2f}   {what}")
     print(f"  {'json.dumps alone':20} {ratio(dumps, loads):34.2f}")
+    print(
+        f"the same, of documents that are seen once each (other digits, other order of words; median of {ROUNDS} rounds of {len(values)})"
+    )
+    for name, fast, slow in never_seen(values):
+        print(f"  {name:20} {fast:34.2f} {slow:9.2f} {slow / fast:16.2f}")
     for peer in others:
         against(peer, lines, works(redactor(), values, lines), 7 if peer.slow else 31)
 
