@@ -34,6 +34,10 @@ HIDDEN: dict[str, tuple[Any, str]] = {
     "digits": ({"name": "DB_PASSWORD", "value": "12345678"}, "[secret]"),
     "a variable": (["A=b", f"DB_PASSWORD={'hunter2'}"], "DB_PASSWORD=[secret]"),
     "variables, one a line": (["A=b\nSECRET_KEY_BASE=correct horse 4\nC=d"], "SECRET_KEY_BASE=[secret]"),
+    "YAML": (["env:\n  - name: A\n    value: b\n  - name: DB_PASSWORD\n    value: correct horse\n"], "value: [secret]"),
+    "a log": (["started with {'name': 'DB_PASSWORD', 'value': 'correct horse'} at 7"], "'value': '[secret]'} at 7"),
+    "a text that was cut off": (['[{"name": "DB_PASSWORD", "value": "correct horse"}, {"na'], "[secret]"),
+    "in one line": (["name: api_key, value: hunter22"], "value: [secret]"),
     "pairs": ([["user", "kim"], ["password", "hunter22"]], "[secret]"),
     "one pair": ([["Authorization", "Bearer abc123"]], "[secret]"),
     "columns": ({"columns": ["user", "password"], "rows": [["kim", S], ["lee", S]]}, "[secret]"),
@@ -61,6 +65,7 @@ KEPT: dict[str, Any] = {
     "a word": {"type": "token", "value": "hello"},
     "an order": {"name": "order_id", "value": "4111111111111111"},
     "a table": {"columns": ["id", "amount"], "rows": [["a1b2c3d4", 12.5]]},
+    "YAML of other things": ["- name: SECRET_NAME\n  value: db-main\n- name: TOKEN_COUNT\n  value: 1234567\n"],
     "a request": "next_page_token=abcdef123456",
     "flags": ["--max-tokens", "4096", "--public-key", "id_rsa_1.pub"],
 }

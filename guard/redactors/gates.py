@@ -53,7 +53,7 @@ def _word(word: str) -> str:
 _NAMED = (
     r"(?i:passw(?:or)?d|passphrase|pwd|secrete?|credentials?|token|key|[_-]pw|[_-]pass|oauth)s?(?:_?[0-9]+)?"
     r"[\\\"'\])]*[ \t]*(?::|\|+:|\?=|!?=)"
-    r"|(?i:passw(?:or)?d|passphrase|pwd|secret|credential|token|key)[A-Za-z0-9_.-]*="
+    r"|(?i:passw(?:or)?d|passphrase|pwd|secret|credential|token|key)[A-Za-z0-9_./-]*(?:=|[\"']?[ ]?[,\r\n][ \r\n]*[\"']?(?i:val))"
 )
 _OWN_IDS = "|".join(f"(?:{row.pattern})" for row in (*SSN, *IDS) if not row.words)
 _TOLD_IDS = "|".join(dict.fromkeys(_word(word) for row in (*SSN, *IDS) for word in row.words))

@@ -40,7 +40,7 @@ _OTHER = (
     *PHONE_OTHER,
 )
 _ASSIGNS = re.compile(r"""s?(?:_?[0-9]+)?[\\"'\])]{0,4}[ \t]{0,12}(?::|\|{1,3}:|\?=|!?=)""", re.ASCII)
-_SET = re.compile("[A-Za-z0-9_.-]{0,110}=")
+_SET = re.compile("""[A-Za-z0-9_./-]{0,110}(?:=|["']?[ ]?,[ ]{0,40}["']?(?i:val))""")
 _PAIRS = re.compile(
     f"(?i:{'|'.join('[^A-Za-z0-9]*'.join(map(re.escape, word.split())) for word in _PHRASES if word.isascii() and ' ' in word)})"
 )
