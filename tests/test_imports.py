@@ -28,10 +28,12 @@ LANGUAGE = (
     "redactor",
     "dialect",
     "redaction",
+    "beside",
     "paths",
     "keytree",
     "opening",
     "fields",
+    "blocks",
     "views",
     "conditions",
     "endpoints",
@@ -44,7 +46,6 @@ LANGUAGE = (
     "approval",
     "grants",
     "covering",
-    "blocks",
     "ways",
     "model",
     "commands",
@@ -118,6 +119,7 @@ BOUNDARY = (
     "core.replacing",
     "core.dialect",  # policies and redactors hold patterns that both must judge alike
     "core.redaction",  # a policy may not take the name of a kind that is always hidden
+    "core.beside",  # names beside values mean the same to the walk and to texts of JSON
     "core.paths",
     "core.keytree",
     "core.opening",
@@ -216,6 +218,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "core.values",
         "core.ceilings",  # how long a message may be
         "core.rules",
+        "core.beside",  # names beside values count in messages as they do in results
         "core.redaction",  # what stands in the place of a secret
         "core.audit",
         "core.model",

@@ -86,7 +86,7 @@ BLOCKS: dict[str, tuple[Any, Any]] = {
     "a sound whose type talks": ({**AUDIO, "mimeType": f"audio/x {MAIL}"}, text("[audio/x [email], 4 bytes, left out]")),
     "a picture that is a text": (
         {"type": "image", "data": _base64(MAIL), "mimeType": "image/png"},
-        text("[image/png, left out]"),
+        text("[email]"),
     ),
     "a link": (link(description="d", mimeType="text/plain", size=7), link(description="d", mimeType="text/plain", size=7)),
     "a link to somebody": (link(uri=f"mailto:{MAIL}"), text("n mailto:[email]")),

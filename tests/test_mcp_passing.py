@@ -60,6 +60,15 @@ def test_no_name_keeps_a_text_from_being_looked_at(name: str, place: str) -> Non
         ({"data": {MAIL: 1, "[email]": 2}}, {"data": {"[email]_": 1, "[email]": 2}}),
         ({"data": {"password": "hunter2hunter2"}}, {"data": {"password": "[secret]"}}),
         ({"data": {"password": {"value": "hunter2hunter2"}}}, {"data": {"password": {"value": "[secret]"}}}),
+        (
+            {"data": [{"name": "DB_PASSWORD", "value": "hunter2hunter2"}]},
+            {"data": [{"name": "DB_PASSWORD", "value": "[secret]"}]},
+        ),
+        ({"data": [["password", "hunter2hunter2"]]}, {"data": [["password", "[secret]"]]}),
+        (
+            {"data": {"columns": ["of", "password"], "rows": [["kim", "hunter2hunter2"]]}},
+            {"data": {"columns": ["of", "password"], "rows": [["kim", "[secret]"]]}},
+        ),
         ({"data": {"progressToken": "abc-DEF-1234567"}}, {"data": {"progressToken": "[secret]"}}),
         ({"data": {"card": 4111111111111111}}, {"data": {"card": "[card]"}}),
         ({"progressToken": "p-1", "progress": 1}, {"progressToken": "p-1", "progress": 1}),
@@ -98,7 +107,11 @@ PICTURE = {"type": "image", "data": _base64(b"\x89PNG\r\n\x1a\n\xff\x00"), "mime
 DATA: dict[str, tuple[Any, Any]] = {
     "a picture": (PICTURE, PICTURE),
     "a picture of words": ({**PICTURE, "data": MAIL}, {"type": "text", "text": "[image/png, 14 bytes, left out]"}),
-    "a picture that is a text": ({**PICTURE, "data": _base64(MAIL)}, {"type": "text", "text": "[image/png, left out]"}),
+    "a picture that is a text": ({**PICTURE, "data": _base64(MAIL)}, {"type": "text", "text": "[image/png, 19 bytes, left out]"}),
+    "bytes that are called a picture": (
+        {**PICTURE, "data": _base64(b"\xff\x00\x01 no")},
+        {"type": "text", "text": "[image/png, 6 bytes, left out]"},
+    ),
     "a picture that is none": ({**PICTURE, "data": [MAIL]}, {"type": "text", "text": "[image/png, 0 bytes, left out]"}),
     "a text": (
         {"uri": "u:1", "mimeType": "text/plain", "blob": _base64(f"by {MAIL}")},

@@ -111,9 +111,9 @@ MESSAGE = {
     ]
 }
 BLOCKS: dict[str, tuple[str, list[str]]] = {
-    "everything": ("{text: keep}", ["plain", "inner", "linked", "image/png", "image/jpeg", "image/png"]),
-    "no text": ("{text: drop}", ["inner", "linked", "image/png", "image/jpeg", "image/png"]),
-    "no resources": ("{resources: drop}", ["plain", "image/png", "image/jpeg", "image/png"]),
+    "everything": ("{text: keep}", ["plain", "inner", "linked", "image/png", "image/jpeg", "image/jpeg"]),
+    "no text": ("{text: drop}", ["inner", "linked", "image/png", "image/jpeg", "image/jpeg"]),
+    "no resources": ("{resources: drop}", ["plain", "image/png", "image/jpeg", "image/jpeg"]),
     "no images": ("{images: drop}", ["plain", "inner", "linked"]),
     "one type, judged by its data": ("{images: [image/png]}", ["plain", "inner", "linked", "image/png"]),
     "nothing": ("{text: drop, resources: drop, images: drop}", []),

@@ -3,6 +3,10 @@
 From an earlier result, the user's own words or the session; and prerequisites were met. The ledger is read as it was before this
 turn, so calls of one turn never satisfy each other, and only calls that were permitted and finished count. Comes after validate
 and the facts, before authorize. It can only refuse.
+
+What is compared is the value before redaction. It lies in the store's payloads only (readable by the owner, encrypted where there is a key, gone when
+it is erased: then no ground finds it), so that bounds, conditions, `same` and what merely echoes an argument can be judged by it, which a digest
+cannot tell. Everything else that lasts holds keyed digests of it: the records, and handles.
 """
 
 from __future__ import annotations

@@ -11,10 +11,11 @@ from collections.abc import Collection
 from decimal import Decimal
 from typing import Any
 
+from guard.core.beside import COLUMNS, NAMING, ROLES, VALUE, Frame, below, parts
 from guard.core.cutting import tailed
 from guard.core.handles import Token
 from guard.core.ports import Redactor
-from guard.core.redaction import BELOW, MASKS
+from guard.core.redaction import MASKS
 from guard.core.replacing import replace
 from guard.core.spellings import finder
 from guard.core.values import Json, JsonObject, encode
@@ -75,27 +76,27 @@ def _hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None, mos
     if type(value) is str:
         return _text(value, redactor, kinds, key)
     telling = key is not None and redactor.tells(key)
-    texts, closer = _texts(value, redactor)
+    texts, closer, beside = _texts(value, redactor)
     size = sum(map(len, texts))
     if size > most:
         raise ValueError(f"a result holds {size} characters of text, more than can be looked at")
     loud = redactor.sift(texts) if texts else ()
     if size > _MAX_LEAF:
         loud = {*loud, *(text for text in texts if len(text) > _MAX_LEAF)}
-    if loud or ((telling or closer) and _told(value, key, redactor, told=telling)):
-        return _Walk(redactor, kinds, loud).hidden(value, key, told=telling)
+    if loud or ((telling or closer or beside) and _told(value, key, redactor, told=telling, beside=beside)):
+        return _Walk(redactor, kinds, loud, beside=beside).hidden(value, key, told=telling)
     return value
 
 
-def _texts(value: Json, redactor: Redactor) -> tuple[list[str], bool]:
-    """Every text, name and long number of a value, and whether something has to be looked at under its own key as well."""
+def _texts(value: Json, redactor: Redactor) -> tuple[list[str], bool, bool]:
+    """Every text, name and long number of a value, whether something has to be looked at under its own key as well, and whether names may stand beside values."""
     texts: list[str] = []
     names: set[str] = set()
-    closer = False
-    below: list[Any] = [[value]]
+    closer = rows = False
+    todo: list[Any] = [[value]]
     add = texts.append
-    while below:
-        part = below.pop()
+    while todo:
+        part = todo.pop()
         if type(part) is dict:
             if not names.issuperset(part):
                 new = [name for name in part if name not in names]
@@ -107,11 +108,14 @@ def _texts(value: Json, redactor: Redactor) -> tuple[list[str], bool]:
             if kind is str:
                 add(item)
             elif kind is dict or kind is list:
-                below.append(item)
+                todo.append(item)
+                rows = rows or type(part) is list
             elif item is not None and kind is not bool and kind is not Token and _long(item):
                 add(str(item))
                 closer = closer or kind is not int
-    return texts + list(names), closer
+    roles = {ROLES[name] for name in names}
+    beside = rows or COLUMNS in roles or (NAMING in roles and VALUE in roles) or any(text[:1] == "-" for text in texts)
+    return texts + list(names), closer, beside
 
 
 def _long(value: Json) -> bool:
@@ -121,30 +125,33 @@ def _long(value: Json) -> bool:
     return not -_SHORT < value < _SHORT
 
 
-def _told(value: Json, key: str | None, redactor: Redactor, *, told: bool) -> bool:
+def _told(value: Json, key: str | None, redactor: Redactor, *, told: bool, beside: bool, frame: Frame | None = None) -> bool:
     """Whether something is hidden because of the key that it stands under, or is a fraction that has to be looked at."""
-    kind = type(value)
+    kind, tells = type(value), redactor.tells
+    if beside and (kind is dict or kind is list):
+        for name, item, under, note in parts(value, key, frame, tells):
+            known = told or (name is not None and tells(name)) or (note.name is not None and tells(note.name))
+            if _told(item, under, redactor, told=known, beside=True, frame=note.frame):
+                return True
+        return False
     if kind is dict:
-        tells = redactor.tells
-        return any(_told(item, _below(key, name), redactor, told=told or tells(name)) for name, item in value.items())
+        return any(
+            _told(item, below(key, name), redactor, told=told or tells(name), beside=False) for name, item in value.items()
+        )
     if kind is list:
-        return any(_told(item, key, redactor, told=told) for item in value)
+        return any(_told(item, key, redactor, told=told, beside=False) for item in value)
     if value is None or kind is bool or kind is Token or not (told or (kind in {Decimal, float} and _long(value))):
         return False
     return bool(redactor.detect(key, (value if kind is str else str(value))[:_MAX_LEAF])[1])
 
 
-def _below(above: str | None, name: str) -> str:
-    return name if above is None else f"{above}{BELOW}{name}"
-
-
 class _Walk:
-    """One walk through one value: `loud` are the texts in which something may be found."""
+    """One walk through one value: `loud` are the texts in which something may be found; `beside`: whether names may stand beside their values."""
 
-    def __init__(self, redactor: Redactor, kinds: set[str], loud: Collection[str]) -> None:
-        self.redactor, self.kinds, self.loud = redactor, kinds, loud
+    def __init__(self, redactor: Redactor, kinds: set[str], loud: Collection[str], *, beside: bool) -> None:
+        self.redactor, self.kinds, self.loud, self.beside = redactor, kinds, loud, beside
 
-    def hidden(self, value: Json, key: str | None, *, told: bool) -> Json:
+    def hidden(self, value: Json, key: str | None, *, told: bool, frame: Frame | None = None) -> Json:
         """The value with what must be hidden; the same object where that is nothing."""
         kind = type(value)
         if kind is str:
@@ -152,8 +159,7 @@ class _Walk:
         if kind is dict:
             return self._object(value, key, told=told)
         if kind is list:
-            items = [self.hidden(item, key, told=told) for item in value]
-            return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+            return self._list(value, key, told=told, frame=frame)
         if kind is bool or kind is Token or value is None:
             return value
         text = str(value)
@@ -163,19 +169,40 @@ class _Walk:
         self.kinds.update(found)
         return shown if found else value
 
+    def _list(self, value: list[Json], key: str | None, *, told: bool, frame: Frame | None) -> Json:
+        if self.beside:
+            tells = self.redactor.tells
+            items = [
+                self.hidden(item, under, told=told or (note.name is not None and tells(note.name)), frame=note.frame)
+                for _, item, under, note in parts(value, key, frame, tells)
+            ]
+        else:
+            items = [self.hidden(item, key, told=told) for item in value]
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+
     def _object(self, value: JsonObject, above: str | None, *, told: bool) -> JsonObject:
         """`above` is the key that the object stands under: `{"password": {"value": …}}` is a password all the same."""
         changed = False
         out: JsonObject = {}
-        for name, item in value.items():
+        for name, item, new in self._fields(value, above, told=told):
             label = self._name(name) if name in self.loud else name
-            new = self.hidden(item, _below(above, name), told=told or self.redactor.tells(name))
             if new is not item or label is not name:
                 changed = True
             while label is not name and (label in out or label in value):
                 label += "_"
             out[label] = new
         return out if changed else value
+
+    def _fields(self, value: JsonObject, above: str | None, *, told: bool) -> list[tuple[str, Json, Json]]:
+        """Each field with its name, as it is and as it is shown."""
+        hidden, tells = self.hidden, self.redactor.tells
+        if not self.beside:
+            return [(name, item, hidden(item, below(above, name), told=told or tells(name))) for name, item in value.items()]
+        found = []
+        for name, item, key, note in parts(value, above, None, tells):
+            known = told or tells(str(name)) or (note.name is not None and tells(note.name))
+            found.append((str(name), item, hidden(item, key, told=known, frame=note.frame)))
+        return found
 
     def _name(self, name: str) -> str:
         label, found = self.redactor.detect(None, name)
@@ -222,12 +249,11 @@ def _loud(_text: str) -> bool:
     return False
 
 
-def _secrets(value: Json, key: str | None, redactor: Redactor) -> set[str]:
-    """The texts of a value that are hidden whole because of their keys."""
-    if isinstance(value, dict):
-        return {text for name, item in value.items() for text in _secrets(item, _below(key, name), redactor)}
-    if isinstance(value, list):
-        return {text for item in value for text in _secrets(item, key, redactor)}
+def _secrets(value: Json, key: str | None, redactor: Redactor, frame: Frame | None = None) -> set[str]:
+    """The texts of a value that are hidden whole because of their keys, or of the names beside them."""
+    if isinstance(value, dict | list):
+        found = parts(value, key, frame, redactor.tells)
+        return {text for _, item, under, note in found for text in _secrets(item, under, redactor, note.frame)}
     if isinstance(value, str) and len(value) >= _LEAST and key is not None and redactor.detect(key, value)[0] == MASKS["secret"]:
         return {value}
     return set()

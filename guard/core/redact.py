@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from guard.core.blocks import KNOWN, type_of
 from guard.core.cutting import begun, cut, parsed, size
 from guard.core.fields import Change, Fields, hidden_whole
 from guard.core.hiding import Kinds, beginning, shown_value, together
@@ -83,10 +84,11 @@ def _blocks(content: Sequence[Block], tool: Tool, redactor: Redactor, view: View
 
 
 def _pictured(image: Image, view: View) -> list[Block]:
-    """A picture that may be seen, a note for a document that may not, and nothing for a picture that may not."""
+    """A picture that may be seen, a note for a document that may not or for what is no picture, and nothing for a picture that may not."""
     if _seen(image, view):
         return [image]
-    return [image.left_out] if image.document and view.blocks.resources else []
+    told = image.document or (image.media_type in KNOWN and type_of(image.data) != image.media_type)
+    return [image.left_out] if told and view.blocks.resources else []
 
 
 def _seen(image: Image, view: View) -> bool:

@@ -33,6 +33,9 @@ NAMED: Mapping[str, str] = MappingProxyType(
 BELOW = "\x1f"
 """Stands in a key between the name of a field and that of the object which it belongs to, further out first. White space to `str.split`."""
 
+LABEL, CELL = "\x1e", "\x1d"
+"""Stand before a name in a key that stands beside its value: as a field that says so, or only in a row, a pair or a list. No name holds them."""
+
 SECONDS = 20.0
 """The most time that looking through one result may take: a policy may set less."""
 

@@ -8,26 +8,17 @@ back: where a handle stands for its value. And how much room there is. Comes aft
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
+from guard.core.blocks import KNOWN, PDF, type_of
 from guard.core.keytree import FieldRule, Tree
 from guard.core.paths import Path
 
 Levels: TypeAlias = tuple[frozenset[str], ...]
 """The roles of a session, then those of the session that it is within, and so on."""
 
-PDF: Final = "application/pdf"
-_MAGIC: Final = {
-    "image/png": (b"\x89PNG",),
-    "image/jpeg": (b"\xff\xd8\xff",),
-    "image/gif": (b"GIF8",),
-    "image/webp": (b"RIFF",),
-    PDF: (b"%PDF-",),
-}
 _MOST = 256  # combinations of roles that are remembered
 
 
@@ -50,7 +41,7 @@ class Reveal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks:
-    """Which kinds of content are shown. `images` None: every picture; else only these types, and only where the data begins like it.
+    """Which kinds of content are shown. `images` None: every picture; else only these types. Data that do not begin like their type are not shown.
 
     A PDF is shown where its type is named: it is text that nobody has looked at.
     """
@@ -62,13 +53,9 @@ class Blocks:
 
     def shows(self, media_type: str, data: str) -> bool:
         """Whether a picture (base64 text) is shown."""
-        if self.images is None:
-            return media_type != PDF
-        try:
-            head = base64.b64decode(data[:16], validate=True)
-        except (binascii.Error, ValueError):
+        if media_type in KNOWN and type_of(data) != media_type:
             return False
-        return media_type in self.images and head.startswith(_MAGIC.get(media_type, (b"",)))
+        return media_type != PDF if self.images is None else media_type in self.images
 
     def within(self, other: Blocks) -> Blocks:
         """What both show."""

@@ -11,30 +11,31 @@ import re
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any
 
+from guard.core.beside import NAMING_WORDS
 from guard.core.redaction import SECONDS
 from guard.redactors.calm import calm
 from guard.redactors.card import may_be
 from guard.redactors.engine import finder, re2
-from guard.redactors.find import Detector, Finder, Span
+from guard.redactors.find import SHORT, Detector, Finder, Span
 from guard.redactors.fold import foldable, plain
 from guard.redactors.iban import LENGTHS
 from guard.redactors.national import IDS, SSN
 from guard.redactors.nested import SAYS_BASE64, SAYS_HEX
+from guard.redactors.passes import Passes, alone
 from guard.redactors.phone import WORDS as PHONE_WORDS
 from guard.redactors.prefixes import PREFIXES
 from guard.redactors.quiet import Quiet
+from guard.redactors.tables import listed, valued
 from guard.redactors.telling import WORDS as KEY_WORDS
 
 _X = "[0-9A-Fa-f]"
 _FEW = 6  # characters of a key that a gate looks at behind its sign: more would only make the set larger
 _FIRST = re.compile(r"(\[[^\]]*\])\{([0-9]+)")
-_MEMORY = 64 << 20
 _LONG = 10_000  # characters of a text that is looked at only once
-_CANARY = b"a@example.com"
 
 
 def _sign(sign: str, rest: str) -> str:
@@ -52,6 +53,7 @@ def _word(word: str) -> str:
 _NAMED = (
     r"(?i:passw(?:or)?d|passphrase|pwd|secrete?|credentials?|token|key|[_-]pw|[_-]pass|oauth)s?(?:_?[0-9]+)?"
     r"[\\\"'\])]*[ \t]*(?::|\|+:|\?=|!?=)"
+    r"|(?i:passw(?:or)?d|passphrase|pwd|secret|credential|token|key)[A-Za-z0-9_./-]*(?:=|[\"']?[ ]?[,\r\n][ \r\n]*[\"']?(?i:val))"
 )
 _OWN_IDS = "|".join(f"(?:{row.pattern})" for row in (*SSN, *IDS) if not row.words)
 _TOLD_IDS = "|".join(dict.fromkeys(_word(word) for row in (*SSN, *IDS) for word in row.words))
@@ -93,9 +95,12 @@ def _part(words: Collection[str]) -> str:
 
 
 _KEY = _part(KEY_WORDS)
+_NAMING = "|".join(NAMING_WORDS)
+_BLANK = r"[ \t\r\n]*"
 NESTED: tuple[tuple[str, str], ...] = (
     ("escape", r"[{[][^\x00]*\\"),
     ("key", rf'{_KEY}(?:(?:[^"\\\x00]|\\[^\x00])*")?[ \t\r\n]*:'),
+    ("said", rf'{_KEY}(?:[^"\\\x00]*")?{_BLANK}[,}}\]]'),
     ("base64", SAYS_BASE64.pattern),
     ("hex", SAYS_HEX.pattern),
 )
@@ -105,6 +110,12 @@ NESTED: tuple[tuple[str, str], ...] = (
 _QUIET = Quiet(_PHONE)
 _CARDS = next(number for number, (name, _) in enumerate(GATES) if name == "card")
 _ONLY_CARD = [_CARDS]
+_SAID = len(GATES) + next(number for number, (name, _) in enumerate(NESTED) if name == "said")
+BESIDE: tuple[str, str] = (
+    rf'(?i:{_NAMING})"{_BLANK}:{_BLANK}"[^"\\\x00]*{_KEY}',
+    rf'[\[,]{_BLANK}"[^"\\\x00]*{_KEY}(?:[^"\\\x00]*")?{_BLANK}[,\]]',
+)
+"""Where a word that tells and is no key may be the name of what stands beside it: as what a field says, and as the item of a list."""
 _DIGITS = re.compile(b"[0-9]+(?:[ -][0-9]+)*")
 
 
@@ -113,9 +124,9 @@ class Gates:
 
     def __init__(self, more: Sequence[Detector] = (), *, fast: bool = True) -> None:
         self.patterns = tuple(pattern for _, pattern in (*GATES, *NESTED))
-        built = _built(tuple(map(_raw, self.patterns))) if fast and re2() else (None, ())
-        self._set: Any = built[0]
-        self._each: tuple[Any, ...] = built[1]
+        self._set = Passes((*GATES, *NESTED)) if fast and re2() else None
+        self._each: tuple[Any, ...] = self._set.each if self._set is not None else ()
+        self._beside = alone(tuple(map(_raw, BESIDE))) if self._set is not None else ()
         self._asked = tuple(row.gate for row in more)
         self._blind = any(row.shape is None for row in more)  # a gate that knows only whole leaves
         self._shapes = _shapes(tuple(row.shape for row in more if row.shape is not None))
@@ -124,13 +135,22 @@ class Gates:
         """Whether nothing can be hidden in any leaf or under any key of the value that this JSON text was written from. False says nothing."""
         if self._blind or "\\" in text or (not text.isascii() and foldable(text)):
             return False
-        still = _QUIET(text) if self._set is None else self._still(text)
+        still = _QUIET(text) if self._set is None else self._still(text, self._set)
         return still and not (self._shapes and any(shape(text) for shape in self._shapes))
 
-    def _still(self, text: str) -> bool:
+    def _still(self, text: str, passes: Passes) -> bool:
         raw = _raw(text)
-        found = self._set.Match(raw)
+        found = passes(raw)
+        if not found:
+            return True
+        if _SAID in found and not self._named(text, raw):
+            found.remove(_SAID)
         return not found or (found == _ONLY_CARD and not self._carded(raw))
+
+    def _named(self, text: str, raw: bytes) -> bool:
+        """Whether a word that tells may be the name of what stands beside it."""
+        named, item = self._beside
+        return (valued(text) and named.search(raw) is not None) or (listed(text) and item.search(raw) is not None)
 
     def _carded(self, raw: bytes) -> bool:
         """Whether a card may be among the runs of digits that begin like one."""
@@ -160,7 +180,7 @@ class Gates:
             shapes = [plain(text) for text in texts]
             joined = "\0".join(shapes)
         raw = _raw(joined)
-        found = self._set.Match(raw)
+        found = self._set(raw)
         return self._located(raw, found, texts, shapes) if found else ()
 
     def _located(self, raw: bytes, found: Sequence[int], texts: Sequence[str], shapes: Sequence[str]) -> Collection[str]:
@@ -184,6 +204,7 @@ class Sieve:
         self._detect = finder.detect
         self._seconds = seconds  # of this thread, for all texts of one value
         self._make = partial(Gates, more, fast=fast)
+        self._unwatched = 0 if more else SHORT  # characters between two looks at the clock
 
     @cached_property
     def gates(self) -> Gates:
@@ -209,9 +230,14 @@ class Sieve:
     def _heard(self, loud: Collection[str]) -> Collection[str]:
         until = time.thread_time() + self._seconds
         heard = set()
+        seen = 0
         for text in loud:
             if len(text) > _LONG or self._detect(None, text)[1]:
                 heard.add(text)
+            seen += len(text) + 1
+            if seen < self._unwatched:
+                continue
+            seen = 0
             if time.thread_time() > until:
                 raise TimeoutError("a result took too long to look through, so nothing of it may be shown")
         return heard
@@ -228,20 +254,3 @@ def _shaped(find: Callable[[str], list[Span]], text: str) -> bool:
 
 def _raw(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
-
-
-@cache
-def _built(patterns: tuple[bytes, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """The set of these patterns and each alone. Raises RuntimeError where the set does not even find what was planted."""
-    engine = re2()
-    options = engine.Options()
-    options.encoding = engine.Options.Encoding.LATIN1
-    options.max_mem = _MEMORY
-    options.log_errors = False
-    found = engine.Set.SearchSet(options)
-    for pattern in patterns:
-        found.Add(pattern)
-    found.Compile()
-    if 0 not in found.Match(_CANARY):
-        raise RuntimeError("the set of gates does not match what it must match")
-    return found, tuple(engine.compile(pattern, options) for pattern in patterns)

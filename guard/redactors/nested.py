@@ -11,9 +11,10 @@ import binascii
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
-from guard.core.redaction import BELOW
+from guard.core.beside import Frame, Pairs, parts
+from guard.redactors.secret_keys import SECRET_KEYS
 
 Detect: TypeAlias = Callable[[str | None, str], tuple[str, tuple[str, ...]]]
 """Hides what is in one text under one key."""
@@ -34,8 +35,10 @@ _FEW = 4  # pieces that are looked at one by one
 _MOST = 1_000_000  # characters of a text that is taken apart
 _DECODED = 65_536  # characters of a run that are decoded
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?[0-9][0-9.eE+-]*', re.DOTALL)
+_SIGNS = frozenset("{}[],:")
 _BASE64 = re.compile(r"(?:data:[^,\n]{0,100};base64,)?(?P<run>[A-Za-z0-9+/]{14,}|[A-Za-z0-9_-]{14,})={0,2}")
-PLAIN = "[A-Za-f][A-Za-z0-9+/_-][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]"
+PLAIN_PARTS = ("[A-Za-f]", "[ABEFIJMNQRUVYZcdghklopstwx014589]")
+PLAIN = f"{PLAIN_PARTS[0]}[A-Za-z0-9+/_-]{PLAIN_PARTS[1]}[A-Za-z0-9+/_-]"
 """Three characters of ASCII in base64."""
 SAYS_BASE64, SAYS_HEX = re.compile(f"(?:{PLAIN}){{4}}"), re.compile("(?:[2-7][0-9A-Fa-f]){12}")
 """What a run holds that says twelve characters of ASCII in a row, or more: nearly no random id looks like that. Shorter runs are not decoded."""
@@ -52,12 +55,14 @@ def inside(key: str | None, text: str, detect: Detect, first: First | None = Non
 
     `first` looks at all pieces together and picks those that are passed to `detect`.
     """
-    if not is_json(text) or len(text) > _MOST or not _parses(text):
+    value = _read(text) if is_json(text) and len(text) <= _MOST else None
+    if value is None:
         return None
     kinds: dict[str, None] = {}
     pieces: list[str] = []
     done = 0
-    leaves = [(match, above, _said(match.group())) for match, above in _leaves(text, key)]
+    tells = SECRET_KEYS.__getitem__ if first is None else first.tells
+    leaves = [(match, above, _said(match.group())) for match, above in _leaves(text, value, key, tells)]
     for match, above, old in leaves if first is None or len(leaves) < _FEW else _picked(leaves, first):
         shown, found = detect(above, old)
         if found:
@@ -84,43 +89,36 @@ def _fraction(leaf: _Leaf) -> bool:
     return leaf[0].group()[0] != '"' and not leaf[2].isdigit()
 
 
-def _parses(text: str) -> bool:
+def _read(text: str) -> Any:
+    """What a JSON text says, its objects as pairs; None where it is no JSON."""
     try:
-        json.loads(text, parse_int=str, parse_float=str, parse_constant=_no_number)
+        return json.loads(text, parse_int=str, parse_float=str, parse_constant=_no_number, object_pairs_hook=Pairs)
     except (ValueError, RecursionError):
-        return False
-    return True
+        return None
 
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _leaves(text: str, key: str | None) -> Iterator[tuple[re.Match[str], str | None]]:
-    """Every text, name and number of a JSON text, in order, with the key that it stands under; None for a name."""
-    above: list[str | None] = [key]  # the key of each open object or array
-    current = key
-    objects: list[bool] = []
-    naming = False
-    for match in _TOKEN.finditer(text):
-        sign = match.group()
-        if sign in "{[":
-            above.append(current)
-            objects.append(sign == "{")
-            naming = sign == "{"
-        elif sign in "}]":
-            objects.pop()
-            current, naming = above.pop(), False
-        elif sign == ",":
-            current, naming = above[-1], objects[-1]
-        elif sign == ":":
-            naming = False
-        elif naming:
-            name = json.loads(sign)
-            current = name if above[-1] is None else f"{above[-1]}{BELOW}{name}"
-            yield match, None
-        else:
-            yield match, current
+def _leaves(text: str, value: Any, key: str | None, tells: Callable[[str], bool]) -> Iterator[tuple[re.Match[str], str | None]]:
+    """Every text, name and number of a JSON text that says `value`, in order, with the key that it stands under; None for a name."""
+    tokens = (match for match in _TOKEN.finditer(text) if match.group() not in _SIGNS)
+    return zip(tokens, _keys(value, key, tells), strict=True)
+
+
+def _keys(value: Any, key: str | None, tells: Callable[[str], bool]) -> Iterator[str | None]:
+    """The key of every text, name and number in the order in which they are written. Not recursive: a text may be nested deeply."""
+    todo: list[tuple[Any, str | None, Frame | None]] = [(value, key, None)]
+    while todo:
+        item, above, frame = todo.pop()
+        if isinstance(item, str):
+            yield above
+        elif isinstance(item, list | Pairs):
+            for name, inner, under, note in reversed(parts(item, above, frame, tells)):
+                todo.append((inner, under, note.frame))
+                if name is not None:
+                    todo.append((name, None, None))
 
 
 def decoded(text: str) -> str | None:

@@ -15,6 +15,7 @@ from guard.redactors.saying import Saying
 from guard.redactors.shapes import BLANK, asked, card_blocks, plain
 
 _MOST = 8192
+_NEW = 64  # pieces: a text with more that are new is like none before, and what is in it is learnt another time
 _LONGEST = 64  # characters of a piece that is remembered
 _ID = 17  # of a block of digits: seventeen may be an id
 _CUT = bytes(
@@ -70,7 +71,7 @@ class Quiet:
         said = self._saying.of(joined)
         if (said and self._saying.meant(said, text, raw)) or _long(new, text):
             return False
-        if again := (new & self._seen) - self._other:
+        if (again := (new & self._seen) - self._other) and len(new) < _NEW:
             self._learn(again)
         self._seen = _more(self._seen, new)
         return True

@@ -8,15 +8,17 @@ Pure, but for what it remembers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from string import ascii_letters
 
+from guard.core.beside import NAMING, role
 from guard.redactors.keys import tokens
 from guard.redactors.national import IDS, SSN
 from guard.redactors.phone import OTHER as PHONE_OTHER
 from guard.redactors.phone import SPELLED
 from guard.redactors.phone import WORDS as PHONE_WORDS
 from guard.redactors.prefixes import PREFIXES
+from guard.redactors.tables import listed, valued
 from guard.redactors.telling import WORDS as KEY_WORDS
 
 NAMES, TELLS, TOLD, PAIR, DIALS, CARRY, SIGN, RUNS = 1, 2, 4, 8, 16, 32, 64, 128
@@ -38,6 +40,7 @@ _OTHER = (
     *PHONE_OTHER,
 )
 _ASSIGNS = re.compile(r"""s?(?:_?[0-9]+)?[\\"'\])]{0,4}[ \t]{0,12}(?::|\|{1,3}:|\?=|!?=)""", re.ASCII)
+_SET = re.compile("""[A-Za-z0-9_./-]{0,110}(?:=|["']?[ ]?,[ ]{0,40}["']?(?i:val))""")
 _PAIRS = re.compile(
     f"(?i:{'|'.join('[^A-Za-z0-9]*'.join(map(re.escape, word.split())) for word in _PHRASES if word.isascii() and ' ' in word)})"
 )
@@ -76,7 +79,7 @@ class Saying:
     def of(self, joined: bytes) -> list[bytes]:
         """The words of a text that say something wherever they stand so."""
         words = set(joined.translate(_LETTERS).split()).difference(self._mute)
-        if dull := [word for word in words if _dull(word)]:
+        if dull := _dull(words):
             self._mute = self._mute if len(self._mute) < _MOST else set()
             self._mute.update(dull)
             words.difference_update(dull)
@@ -106,11 +109,17 @@ class Saying:
         size = len(word)
         return any(self._at(kinds, text, at, at + size) for at in _places(word, text) if _whole(text, at, at + size))
 
+    def _names(self, text: str, start: int, end: int) -> bool:
+        """Whether a word is a part of the name of a field, of a variable, of what stands beside it, or in a list."""
+        if _NAMED.match(text, end) is not None or _open(text, end) or _SET.match(text, end) is not None:
+            return True
+        return _beside(text, start)
+
     def _at(self, kinds: int, text: str, start: int, end: int) -> bool:
         """Whether a word of these kinds says something at this place."""
         if kinds & NAMES and _ASSIGNS.match(text, end) is not None:
             return True
-        if kinds & (NAMES | TELLS) and (_NAMED.match(text, end) is not None or _open(text, end)):
+        if kinds & (NAMES | TELLS) and self._names(text, start, end):
             return True
         if kinds & TOLD and sum(map(str.isdigit, text[end : end + _NEAR])) >= _DIGITS:
             return True
@@ -122,6 +131,16 @@ class Saying:
             return False
         begins = (match.start() for match in _DIALLED.finditer(text[start:end].lower()))
         return any(self._phone.match(text, start + at) is not None for at in begins)
+
+
+def _beside(text: str, start: int) -> bool:
+    """Whether the text that a word stands in is the item of a list, or the value of a field that may name what stands beside it."""
+    opening = text.rfind('"', 0, start)
+    before = text[max(0, opening - 240) : max(0, opening)].rstrip()
+    if before[-1:] != ":":
+        return before[-1:] in {"[", ","} and listed(text)
+    name = before[:-1].rstrip()[:-1]
+    return role(name[name.rfind('"') + 1 :]) == NAMING and valued(text)
 
 
 def _whole(text: str, start: int, end: int) -> bool:
@@ -152,12 +171,21 @@ def _places(part: str, text: str) -> Iterator[int]:
         at = text.find(part, at + 1)
 
 
-def _dull(word: bytes) -> bool:
-    """Whether a word is like none that says anything: most are. Longer ones and those with capitals inside have to be judged."""
-    low = word.lower()
-    if low[-3:] in _TAILS or low[:3] in _HEADS or low in _WORDS or word[:2] in _FIRST or word in _LEFT:
-        return False
-    return len(word) <= _LONGEST and (word[1:] == low[1:] or word.isupper())
+def _dull(words: Iterable[bytes]) -> list[bytes]:
+    """Those that are like none that says anything: most are. Longer ones and those with capitals inside have to be judged."""
+    known = [*words]
+    lows = b" ".join(known).lower().split()
+    return [
+        word
+        for word, low in zip(known, lows, strict=True)
+        if low[-3:] not in _TAILS
+        and low[:3] not in _HEADS
+        and low not in _WORDS
+        and word[:2] not in _FIRST
+        and word not in _LEFT
+        and len(word) <= _LONGEST
+        and (word[1:] == low[1:] or word.isupper())
+    ]
 
 
 def judged(word: str) -> int:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 
+from guard.core.redaction import LABEL
 from guard.redactors.edges import matches, opens
 from guard.redactors.keys import tokens
 from guard.redactors.prefixes import INSIDE, PREFIXES
-from guard.redactors.secret_keys import KEPT, PLACEHOLDER
+from guard.redactors.secret_keys import KEPT, PLACEHOLDER, SECRET_KEYS, hides
 from guard.redactors.views import assigns, bears, long_name
 
 _START = re.compile("|".join(["eyJ", *(re.escape(sign) for sign, _ in PREFIXES)]))
@@ -69,6 +70,16 @@ _ASSIGNED = re.compile(
     _NAME + _SIGNS + r"""(?:[\\"']{1,4}(?P<quoted>[^\\"'\n]{6,400})|(?P<bare>[^ \t\n\r\f\v"'\\,;&\[{<]{8,400}))""",
     re.ASCII | re.IGNORECASE,
 )
+_VARIABLES = re.compile(r"(?:\A|\n)(?:export )?(?P<name>[A-Z][A-Z0-9_]{0,100})=(?P<value>[^\n\r$(\"'`&;|]{4,})")
+_ALONE = re.compile(r"(?:--?)?(?P<name>[A-Za-z_][A-Za-z0-9_.-]{0,100})=(?P<value>[^ \t\n\r\f\v&$(]{4,})")
+"""Variables of an environment, one a line; and one assignment that is all of a text."""
+_BESIDE = re.compile(
+    r"""(?:name|key|header|field|variable|parameter)["']?[ ]?:[ ]?["']?(?P<name>[A-Za-z_][A-Za-z0-9_./-]{0,100})["']?[ ]?(?:,|\r?\n)[ ]{0,40}["']?val(?:ue)?["']?[ ]?:[ ]?"""
+    r"""(?:"(?P<double>[^"\n]{4,400})|'(?P<single>[^'\n]{4,400})|(?P<plain>[^ "',}\r\n][^"',}\r\n]{3,400}))""",
+    re.ASCII | re.IGNORECASE,
+)
+"""A name and its value beside each other in a text that is no JSON: YAML, a log, a text that was cut off."""
+_ENV_WORD = re.compile("passw(?:or)?d|passphrase|pwd|secret|credential|token|key", re.IGNORECASE)
 _DIGIT_SOON = re.compile(r"""[^ \t\n\r\f\v"']{0,60}[0-9]""", re.ASCII)
 _VARIABLE = re.compile(r"\$\{|\{\{|(?:\A|:)\$|\[secret\]")
 _ANY_DIGIT, _ANY_LETTER = re.compile("[0-9]"), re.compile("[A-Za-z]")
@@ -111,11 +122,35 @@ def secret_spans(_key: str | None, text: str) -> list[tuple[int, int]]:
     if "://" in text:
         found += [match.span("value") for match in _LOGIN.finditer(text)]
     if assigns(text):
-        found += [match.span(_value(match)) for match in _ASSIGNED.finditer(text) if _assigned(text, match)]
-        found += [match.span("value") for match in _BEARER.finditer(text)]
+        found += _given(text)
     elif bears(text):
         found += [match.span("value") for match in matches(_BARE_BEARER, text, _borne)]
     return found
+
+
+def _given(text: str) -> list[tuple[int, int]]:
+    """The values that a text gives to names that say secret: assigned, borne, beside them, or as variables."""
+    found = [match.span(_value(match)) for match in _ASSIGNED.finditer(text) if _assigned(text, match)]
+    found += [match.span("value") for match in _BEARER.finditer(text)]
+    if ":" in text:
+        found += [match.span(match.lastgroup or "plain") for match in _BESIDE.finditer(text) if _told_beside(match)]
+    if "=" in text:
+        lines = (match for match in _VARIABLES.finditer(text) if text[match.end() : match.end() + 1] in {"", "\n", "\r"})
+        alone = _ALONE.fullmatch(text)
+        found += [one.span("value") for one in (*lines, *((alone,) if alone is not None else ())) if _variable(one)]
+    return found
+
+
+def _told_beside(match: re.Match[str]) -> bool:
+    """Whether a name says secret of the value beside it."""
+    key = LABEL + match["name"]
+    return _ENV_WORD.search(key) is not None and SECRET_KEYS[key] and hides(key, match[match.lastgroup or "plain"])
+
+
+def _variable(match: re.Match[str]) -> bool:
+    """Whether the name of a variable says that its value is a secret, and the value is one and no line of several."""
+    name, value = match["name"], match["value"]
+    return _ENV_WORD.search(name) is not None and SECRET_KEYS[name] and "=" not in value.strip("=") and hides(name, value)
 
 
 def _edged(match: re.Match[str]) -> bool:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from guard.redactors.keys import names_of, word_list, words_of
+from guard.core.redaction import BELOW, CELL, LABEL
+from guard.redactors.keys import names_of, tokens, word_list, words_of
 from guard.redactors.masks import MASKS
 
 STRONG = frozenset(
@@ -83,6 +84,8 @@ def _holds(key: str) -> bool:
     names, below = names_of(key), set[str]()
     while names:
         name = names.pop()
+        if name[:1] in _BESIDE and " " in name and _PHRASE.fullmatch(name, 1) is None:
+            continue  # the title of something
         words = word_list(name)
         below.update(words)
         split = names and words[:1] in (("key",), ("keys",))  # `key` below `api`
@@ -96,8 +99,61 @@ def _holds(key: str) -> bool:
 SECRET_KEYS = _Keys()
 
 
+_BESIDE = frozenset({LABEL, CELL})
+_PHRASE = re.compile(
+    r"(?:[A-Za-z0-9]{1,30}[ _-]){0,3}(?i:passwords?|passwds?|passphrases?|passcodes?|pwd|credentials?|authorization|(?:api|access|private|secret)[ _-]?keys?"
+    r"|(?:client|app|application|api|consumer|shared|webhook|signing)[ _-]secret|(?:access|auth|refresh|session|bearer|api|bot|id)[ _-]token)[0-9]{0,4}"
+)
+"""How a name of several words ends that stands beside its value and says secret. A book, a shop or a dish may be called a secret as well."""
+_AMOUNT = re.compile(r"[-+]?[0-9][0-9.,' _/:-]*(?:[A-Za-z%€$£¥]{1,5})?|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,Z+-]+")
+_MANY = re.compile("[0-9]{6,}")
+_KIND = re.compile(
+    r"(?i:sha|md|utf|base|oauth|aes|rsa|hs|rs|es|ps|ed|int|uint|float|v|http|tls|ssl|argon|pbkdf|bcrypt)[-_]?[0-9]{1,4}(?:[-_]?[A-Za-z0-9]{1,8}){0,3}"
+    r"|[A-Za-z ]{1,20}\([0-9, ]{1,9}\)|(?i:https?)://[^@]*"
+)
+"""What a row says of a secret rather than what it is: a way to store or send it, a type, an address."""
+_SCHEME = re.compile("(?i:bearer|basic|token)[ ]{1,3}")
+_INNER_CAPITAL = re.compile("[a-z][A-Z]")
+_CODE = re.compile(r"[^ \t\r\n\"'(){}\[\]]{6,}")
+
+
 def hides(key: str, text: str) -> bool:
     """Whether a text under such a key is a value rather than a placeholder, a mask of our own or a count of `tokens`."""
     if len(text) < 4 or (len(text) <= 200 and PLACEHOLDER.fullmatch(text) is not None):
         return False
-    return not (text.isdigit() and len(text) <= 9 and "tokens" in word_list(key))
+    if text.isdigit() and len(text) <= 9 and "tokens" in word_list(key):
+        return False
+    return (LABEL not in key and CELL not in key) or _beside(key, text)
+
+
+def _beside(key: str, text: str) -> bool:
+    """The same for a name that stands beside the value: what else may stand there, a title, an amount or the word itself, stays."""
+    names = names_of(key)
+    if SECRET_KEYS[BELOW.join(name for name in names if name[:1] not in _BESIDE)]:
+        return True
+    if _AMOUNT.fullmatch(text) is not None and _MANY.fullmatch(text) is None:
+        return False
+    said = tokens(text) if len(text) <= 40 else ()
+    if said and (STRONG | WEAK).issuperset(said):
+        return False
+    name = next((name for name in reversed(names) if name[:1] in _BESIDE and words_of(name) & (STRONG | WEAK)), "")
+    strong: frozenset[str] = words_of(name) & STRONG if name[:1] == LABEL else frozenset()
+    return any(_ends(name, word) for word in strong) or _valued(text)
+
+
+def _ends(name: str, word: str) -> bool:
+    """Whether a name ends with a word that says secret, whatever number stands behind it."""
+    return "".join(word_list(name)).rstrip("0123456789").endswith(word)
+
+
+def _valued(text: str) -> bool:
+    """Whether a text looks like the value of a secret rather than like a word, a date or a kind."""
+    scheme = _SCHEME.match(text)
+    bare = text[scheme.end() :] if scheme is not None else text
+    if _CODE.fullmatch(bare) is None or _AMOUNT.fullmatch(bare) is not None or _KIND.fullmatch(bare) is not None:
+        return False
+    mixed = any(map(str.isdigit, bare)) and any(map(str.isalpha, bare))
+    return mixed or _INNER_CAPITAL.search(bare) is not None or not bare.translate(_PLAIN).isalnum()
+
+
+_PLAIN = str.maketrans("", "", "-_./:")

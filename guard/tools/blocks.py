@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from guard.core.blocks import size_of
+from guard.core.blocks import honest, size_of
 from guard.core.model import Block, Image
 from guard.core.values import Embedded
 from guard.tools import documents
@@ -24,6 +24,8 @@ _SHOWN = {
     "image/gif": "image/gif",
     "image/webp": "image/webp",
 }
+PICTURES = frozenset(_SHOWN.values())
+"""The types of pictures that go on: each is known by how its data begin."""
 _URI = re.compile(r"data:([\w.+-]{1,60}/[\w.+-]{1,100})?(?:;[\w.+-]{1,60}=[^;,]{0,100}){0,5};base64,", re.IGNORECASE)
 _BODY = re.compile(r"[A-Za-z0-9+/_=\s-]*")
 _EXTRA = frozenset({"type", "annotations", "_meta", "meta", "cache_control", "citations"})
@@ -34,7 +36,12 @@ def shown(kind: str, data: str) -> Block:
     media = kind.lower() or "application/octet-stream"
     body = "".join(data.split())
     if media in _SHOWN and _decodes(body):
-        return Image(data=body, media_type=_SHOWN[media])
+        return honest(Image(data=body, media_type=_SHOWN[media]))
+    return left_out(media, body)
+
+
+def left_out(media: str, body: str) -> str:
+    """The note in the place of base64 text that is not shown."""
     return f"[{media}, {size_of(body)}, left out]"
 
 
@@ -79,7 +86,7 @@ def blocks_of(items: Any) -> tuple[Block, ...] | None:
 
 def _block(item: Any) -> Block | None:
     if isinstance(item, str | Image):
-        return item
+        return item if isinstance(item, str) else honest(item)
     if type(item) is not dict:
         dump = getattr(type(item), "model_dump", None)
         item = dump(item) if callable(dump) else None

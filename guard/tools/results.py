@@ -13,6 +13,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from guard.core.blocks import honest
 from guard.core.model import Block, Image
 from guard.core.values import Embedded, Json
 from guard.tools.blocks import blocks_of, join
@@ -162,8 +163,9 @@ def _of_blocks(blocks: tuple[Block, ...], *, failed: bool = False) -> Normal:
 
 
 def _clean_block(walk: Walk, block: Block) -> Block:
-    if not isinstance(block, str):
-        return block
+    if isinstance(block, Image):
+        block = honest(block)
+        return block if isinstance(block, Image) else walk.text(block)
     return Embedded(walk.text(block)) if isinstance(block, Embedded) else walk.text(block)
 
 

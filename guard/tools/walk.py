@@ -22,6 +22,7 @@ from enum import Enum
 from numbers import Integral
 from typing import Any
 
+from guard.core.blocks import honest
 from guard.core.model import Image
 from guard.core.values import Json, canonical, encode
 from guard.tools.blocks import data_uri, media_of
@@ -101,9 +102,12 @@ class Walk:
         return exact if lifted is None else lifted if isinstance(lifted, str) else self.image(lifted)
 
     def image(self, image: Image) -> str:
-        """Lift a picture out and leave its short text."""
-        self.images.append(image)
-        return media_of(image)
+        """Lift a picture out and leave its short text; what is none stays in its place, as what it says."""
+        found = honest(image)
+        if isinstance(found, str):
+            return found
+        self.images.append(found)
+        return media_of(found)
 
     def _coroutine(self, value: Any) -> Json:
         """A coroutine that nobody awaited: the tool did not run."""

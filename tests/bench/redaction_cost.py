@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import random
+import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +14,7 @@ from redaction_peers import Peer
 
 from guard.core.hiding import beginning, hide, shown_text
 from guard.core.ports import Redactor
+from guard.core.redaction import Redaction
 from guard.core.values import encode
 from guard.redactors import DETECTORS, REDACTOR, redactor
 from guard.redactors.find import Finder
@@ -22,7 +25,8 @@ UNITS = (
     "sk-", "eyJ.", "eyJaaaaaaaaaaa.eyJ", "eyJ" + "a" * 300 + ".", "eyJaaaaaaaaaa-", "\u200b@", "{[", "138 1234 ", "a_b-c.", "1.1.1.", "1:1:", "::1 ",
     "00:11:22:33:44:", "aa:bb:cc:dd:ee:ff:", "DE89 ", "DE89370400440532013000", "078-05-", "ssn pesel nhs 078051120 ", "AB 12 34 56 ",
     "-----BEGIN PRIVATE KEY-----", "curl -u a ", "a_key = ", "a_token='a1", "xoxb-aaaaaaaaaaaaaaaaaaaa", "aQ~", '{"a":', "[1,", '"\\"', "QUJD", "6162",
-    "ghp_", "https://a:", "https://a:b@", "123-45-678", "11010519491231002",
+    "ghp_", "https://a:", "https://a:b@", "123-45-678", "11010519491231002", "DB_PASSWORD=", "\nA_SECRET=a", "\nPASSWORD_A=b c", "--password ",
+    '{"name":"password","value":"x1"},', '["password","a1b2c3"],', '{"columns":["token"],"rows":[["', '"name":"key', "a_key", "phone,[",
 )  # fmt: skip
 """Pieces of text that a rule nearly takes, repeated."""
 
@@ -78,6 +82,41 @@ def works(one: Redactor, values: list[Any], lines: list[str]) -> list[Callable[[
     ]
 
 
+def anew(value: Any, dice: random.Random) -> Any:
+    """A value of the same form that nobody has seen: the same names of fields, other digits everywhere, the words of each text in another order."""
+    if isinstance(value, dict):
+        return {name: anew(item, dice) for name, item in value.items()}
+    if isinstance(value, list):
+        return [anew(item, dice) for item in value]
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, str):
+        words = value.split(" ")
+        dice.shuffle(words)
+        return "".join(str(dice.randrange(10)) if char in "0123456789" else char for char in " ".join(words))
+    if isinstance(value, int):
+        return int("".join(dice.choice("123456789") for _ in str(abs(value))))
+    return value
+
+
+ROUNDS = 30
+
+
+def never_seen(values: list[Any]) -> list[tuple[str, float, float]]:
+    """The median of each case over documents that are seen once each, beside `json.loads` of them, which is given each once as well."""
+    sides = [redactor(fast=fast) for fast in (True, False)]
+    found: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name, _ in CASES}
+    for seed in range(ROUNDS):
+        for case, (name, _) in enumerate(CASES):
+            for side, one in enumerate(sides):
+                given = [anew(value, random.Random(f"{seed}.{at}.{case}.{side}")) for at, value in enumerate(values)]
+                lines = [encode(value) for value in given]
+                work = works(one, given, lines)[case]
+                base = timed(lambda: [json.loads(line) for line in lines])  # noqa: B023 - called at once
+                found[name][side].append(timed(work) / base)
+    return [(name, *(statistics.median(side) for side in sides_)) for name, sides_ in found.items()]
+
+
 def cost(docs: list[Any], others: list[Peer]) -> None:
     """What clean results cost beside reading their JSON, with google-re2 and without, and beside the peers: each sentence of the bar has its line."""
     values = clean(docs)
@@ -91,6 +130,11 @@ def cost(docs: list[Any], others: list[Peer]) -> None:
         fast, slow, times = ratio(with_, loads), ratio(without, loads), ratio(without, with_)
         print(f"  {name:20} {fast:34.2f} {slow:9.2f} {times:16.2f}   {what}")
     print(f"  {'json.dumps alone':20} {ratio(dumps, loads):34.2f}")
+    print(
+        f"the same, of documents that are seen once each (other digits, other order of words; median of {ROUNDS} rounds of {len(values)})"
+    )
+    for name, fast, slow in never_seen(values):
+        print(f"  {name:20} {fast:34.2f} {slow:9.2f} {slow / fast:16.2f}")
     for peer in others:
         against(peer, lines, works(redactor(), values, lines), 7 if peer.slow else 31)
 
@@ -104,19 +148,33 @@ def against(peer: Peer, lines: list[str], ours: list[Callable[[], object]], time
     print(f"  {peer.name}: {told} (with google-re2)")
 
 
-def hostile() -> None:
-    """How the time of each piece grows from 640 kB to 10 MB, as a power of the size; and the slowest in MB a second."""
-    worst = []
+def looks() -> dict[str, Callable[[str], object]]:
+    """What may happen to a text: the rules; and the first look at a value that holds it, as one text and as many, with google-re2 and without."""
     finder = Finder(DETECTORS, seconds=math.inf)  # a result would be withheld long before
-    for unit in UNITS:
-        times = {}
-        for size in (640_000, 10_240_000):
-            text = unit * (size // len(unit))
-            begin = time.thread_time()
-            finder.detect(None, text)
-            times[size] = time.thread_time() - begin
-        power = math.log(times[10_240_000] / max(times[640_000], 1e-4)) / math.log(16)
-        worst.append((power, 10.24 / times[10_240_000], unit))
-    for power, speed, unit in sorted(worst, reverse=True)[:12]:
-        print(f"n^{power:.2f}  {speed:6.1f} MB/s  {unit[:40]!r}")
-    print(f"slowest: {min(speed for _, speed, _ in worst):.1f} MB/s of {len(worst)} hostile texts of 10 MB")
+    found: dict[str, Callable[[str], object]] = {"rules": lambda text: finder.detect(None, text)}
+    for name, fast in (("with google-re2", True), ("without", False)):
+        one = redactor(Redaction(seconds=math.inf), fast=fast)
+        found[f"JSON text, {name}"] = lambda text, one=one: one.quiet(text)
+        found[f"one text, {name}"] = lambda text, one=one: one.sift([text])
+        found[f"a list, {name}"] = lambda text, one=one: hide([text[at : at + 50] for at in range(0, len(text), 50)], one, set())
+    return found
+
+
+def hostile(few: int = 12) -> None:
+    """How the time of each piece grows from 640 kB to 10 MB, as a power of the size; and the slowest in MB a second."""
+    for name, look in looks().items():
+        worst = []
+        for unit in UNITS:
+            times = {}
+            for size in (640_000, 10_240_000):
+                text = unit * (size // len(unit))
+                times[size] = timed(lambda: look(text))  # noqa: B023 - called at once
+            power = math.log(max(times[10_240_000], 1e-4) / max(times[640_000], 1e-4)) / math.log(16)
+            worst.append((power, 10.24 / max(times[10_240_000], 1e-4), unit))
+        slowest = min(worst, key=lambda one: one[1])
+        print(
+            f"{name}: slowest {slowest[1]:.1f} MB/s ({slowest[2][:40]!r}) of {len(worst)} hostile texts of 10 MB; fastest growing:",
+            flush=True,
+        )
+        for power, speed, unit in sorted(worst, reverse=True)[:few]:
+            print(f"  n^{power:.2f}  {speed:6.1f} MB/s  {unit[:40]!r}", flush=True)

@@ -177,13 +177,13 @@ _MAPS = frozenset({"properties", "$defs", "definitions"})
 
 
 def loosened(schema: Json, depth: int = 0) -> Json:
-    """An output schema that a result still fits after fields were left out and texts hidden: types and names, no further demands."""
+    """An output schema that a result still fits after fields were left out and values hidden: types and names, no further demands."""
     if not isinstance(schema, dict) or depth > 50:
         return {}
     found: JsonObject = {}
     for key, item in schema.items():
         if key in _KEPT:
-            found[key] = item
+            found[key] = _or_text(item) if key == "type" else item
         elif key in _LISTS and isinstance(item, list):
             found[_LISTS[key]] = [loosened(one, depth + 1) for one in item]
         elif key in _MAPS and isinstance(item, dict):
@@ -191,6 +191,12 @@ def loosened(schema: Json, depth: int = 0) -> Json:
         elif key == "items" and isinstance(item, dict):
             found[key] = loosened(item, depth + 1)
     return found
+
+
+def _or_text(kinds: Json) -> Json:
+    """The types of a value that may have been hidden: a number is text then."""
+    known = kinds if isinstance(kinds, list) else [kinds]
+    return [*known, "string"] if {"number", "integer"}.intersection(map(str, known)) and "string" not in known else kinds
 
 
 def _text(value: Json) -> str:

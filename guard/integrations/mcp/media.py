@@ -12,8 +12,9 @@ import codecs
 import re
 from collections.abc import Callable
 
+from guard.core.model import Image
 from guard.core.values import Json, JsonObject
-from guard.tools.blocks import shown
+from guard.tools.blocks import PICTURES, left_out, shown
 
 _MOST = 4_000_000  # characters of base64 text that are decoded; a multiple of four
 _BODY = re.compile(r"[A-Za-z0-9+/]*={0,2}")
@@ -48,6 +49,9 @@ def read(media: Json, data: str) -> str | bool:
 def silent(media: Json, data: Json, hide: Hide) -> bool:
     """Whether the data of a picture or a sound may go on as they are."""
     found = read(media, data) if isinstance(data, str) else False
+    if found is True and isinstance(media, str) and isinstance(data, str) and media.lower() in PICTURES:
+        picture = shown(media, data)
+        return isinstance(picture, Image) and picture.media_type == media.lower()
     return found if isinstance(found, bool) else hide(bare := found.replace("\0", "")) == bare
 
 
@@ -67,5 +71,4 @@ def spoken(resource: JsonObject) -> JsonObject:
 def note(media: Json, data: Json) -> str:
     """What stands in the place of data that are left out."""
     kind = media if isinstance(media, str) and _TYPE.fullmatch(media) is not None else ""
-    said = shown(kind, data if isinstance(data, str) else "")
-    return said if isinstance(said, str) else f"[{said.media_type}, left out]"
+    return left_out(kind.lower() or "application/octet-stream", "".join(data.split()) if isinstance(data, str) else "")

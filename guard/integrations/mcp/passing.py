@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import unquote
 
-from guard.core.redaction import MASKS
+from guard.core.beside import Frame, Note, fields, items, parts
+from guard.core.redaction import BELOW, MASKS
 from guard.core.values import Json, JsonObject
 from guard.integrations.mcp.media import note, silent, spoken
 from guard.integrations.mcp.messages import UnfitError
@@ -21,6 +22,8 @@ Detect = Callable[[str | None, str], tuple[str, tuple[str, ...]]]
 """The text to show and the kinds hidden, of a text and the fields that it stands in."""
 
 _DEEPEST = 100
+_CODE: Final = "q7Zk3xV9tRw2"  # what is a secret only where its name says so
+_NONE: Final = Note()
 _CODES = 100_000  # numbers of errors are smaller
 _LONGEST = 300  # characters of the names of the fields that something stands in
 _SHORTEST = 6  # characters of a secret that is looked for in an answer
@@ -35,7 +38,7 @@ _WORDS = frozenset({"type", "title", "description", "format", "pattern", "requir
 
 
 def _below(above: str | None, name: str) -> str:
-    return name if above is None else f"{above} {name}"[-_LONGEST:]
+    return name if above is None else f"{above}{BELOW}{name}"[-_LONGEST:]
 
 
 class Addresses:
@@ -86,11 +89,10 @@ class Mask:
 
         return Mask(detect, self._addresses) if secrets else self
 
-    def _secrets(self, value: Json, key: str | None) -> set[str]:
-        if type(value) is dict:
-            return {one for name, item in value.items() for one in self._secrets(item, _below(key, name))}
-        if type(value) is list:
-            return {one for item in value for one in self._secrets(item, key)}
+    def _secrets(self, value: Json, key: str | None, frame: Frame | None = None) -> set[str]:
+        if type(value) is dict or type(value) is list:
+            found = parts(value, key, frame, self._tells)
+            return {one for _, item, under, note in found for one in self._secrets(item, under, note.frame)}
         whole = type(value) is str and len(value) >= _SHORTEST and self._detect(key, value)[0] == MASKS["secret"]
         return {value} if whole else set()
 
@@ -130,17 +132,31 @@ class Mask:
         if depth > _DEEPEST:
             raise UnfitError("nested too deeply")
         found: JsonObject = {}
-        for name, item in value.items():
+        notes = fields(value.items(), self._tells) or [_NONE] * len(value)
+        for (name, item), beside in zip(value.items(), notes, strict=True):
             label = self.hide(name)
             while label in found or (label != name and label in value):
                 label += "_"
-            found[label] = field(name, item, _below(above, name), depth + 1)
+            key = _below(above if beside.name is None else _below(above, beside.name), name)
+            shown = (
+                self._any(item, key, depth + 1, beside.frame) if beside.frame is not None else field(name, item, key, depth + 1)
+            )
+            found[label] = shown
         return found
+
+    def _tells(self, name: str) -> bool:
+        """Whether a code under such a name is a secret."""
+        return bool(self._detect(name, _CODE)[1])
+
+    def _list(self, value: list[Json], key: str | None, depth: int, frame: Frame | None) -> list[Json]:
+        notes = items(value, frame, self._tells) or [_NONE] * len(value)
+        keys = [key if note.name is None else _below(key, note.name) for note in notes]
+        return [self._any(item, under, depth + 1, note.frame) for item, under, note in zip(value, keys, notes, strict=True)]
 
     def _field(self, name: str, item: Json, key: str, depth: int) -> Json:
         return self.address(item) if name in _BACK and type(item) is str else self._any(item, key, depth)
 
-    def _any(self, value: Json, key: str | None, depth: int) -> Json:
+    def _any(self, value: Json, key: str | None, depth: int, frame: Frame | None = None) -> Json:
         if type(value) is str:
             return self._detect(key, value)[0]
         if value is None or type(value) is bool:
@@ -148,7 +164,7 @@ class Mask:
         if depth > _DEEPEST:
             raise UnfitError("nested too deeply")
         if type(value) is list:
-            return [self._any(item, key, depth + 1) for item in value]
+            return self._list(value, key, depth, frame)
         if type(value) is not dict:
             shown, found = self._detect(key, str(value))
             return shown if found else value

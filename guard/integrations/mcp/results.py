@@ -57,8 +57,9 @@ def _read(block: Json) -> Json:
     inner, data = block.get("resource"), block.get("data")
     if block.get("type") == "resource" and isinstance(inner, dict) and "blob" in inner:
         return {**block, "resource": spoken(inner)}
-    if block.get("type") == "image" and isinstance(data, str) and isinstance(read(block.get("mimeType"), data), str):
-        return {"type": "text", "text": note(block.get("mimeType"), data)}
+    said = read(block.get("mimeType"), data) if block.get("type") == "image" and isinstance(data, str) else None
+    if isinstance(said, str):
+        return {"type": "text", "text": note(block.get("mimeType"), data) if "\0" in said else said}
     return block
 
 

@@ -1,0 +1,27 @@
+"""Tables: whether a JSON text may hold a name that stands beside its value: without the other half of such a pair no word in it is one.
+
+Part of the first look at a whole value, with google-re2 and without; true too often, never wrongly false, on a text without escapes. Looks for
+literals only, which costs nearly nothing. Pure. Comes before `saying` and `gates`.
+"""
+
+from __future__ import annotations
+
+from guard.core.beside import COLUMN_WORDS, VALUE_WORDS
+
+_VALUES = tuple(f'{word}"' if len(word) > 1 else f'"{word}"' for word in VALUE_WORDS)
+_COLUMNS = tuple(f'{word}":[' for word in COLUMN_WORDS)
+
+
+def valued(text: str) -> bool:
+    """Whether a field is there that may hold what another one names."""
+    low = text.lower()
+    return any(sign in low for sign in _VALUES)
+
+
+def listed(text: str) -> bool:
+    """Whether a list is there whose items may name others: columns, rows or pairs, flags."""
+    close = "".join(text.split())
+    if '"-' in text or "[[" in close or ",[" in close:
+        return True
+    low = close.lower()
+    return any(sign in low for sign in _COLUMNS)

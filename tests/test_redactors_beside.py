@@ -1,0 +1,136 @@
+"""Names that stand beside their values: a field that names, a column, the first of a pair, a flag: they count as the key of the value does."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from guard.core.hiding import echoing, hide
+from guard.core.ports import Redactor
+from guard.core.values import encode
+from guard.redactors import redactor
+
+BOTH = [redactor(), redactor(fast=False)]
+IDS = ["with google-re2", "without"]
+S = "correct horse"
+HIDDEN: dict[str, tuple[Any, str]] = {
+    "Kubernetes": ({"env": [{"name": "A", "value": "b"}, {"name": "DB_PASSWORD", "value": S}]}, "[secret]"),
+    "AWS tags": ([{"Key": "db-password", "Value": S}], "[secret]"),
+    "CloudFormation": ({"ParameterKey": "MasterPassword", "ParameterValue": S}, "[secret]"),
+    "a parameter store": ({"Name": "/prod/db/password", "Type": "SecureString", "Value": S}, "[secret]"),
+    "Postman": ({"header": [{"key": "Authorization", "value": S, "type": "text"}]}, "[secret]"),
+    "a header": ({"header": "Authorization", "value": S}, "[secret]"),
+    "spans": ({"key": "db.password", "value": {"stringValue": S}}, "[secret]"),
+    "a form": ({"label": "API key", "value": S}, "[secret]"),
+    "an input": ({"id": "f1", "type": "password", "value": S}, "[secret]"),
+    "a change": ({"field": "password", "oldValue": "b", "newValue": S}, "[secret]"),
+    "a word inside": ({"name": "DB_PASSWORD_PROD", "value": "hunter22xyz"}, "[secret]"),
+    "a token": ({"name": "token", "value": "a1b2c3d4e5f6"}, "[secret]"),
+    "digits": ({"name": "DB_PASSWORD", "value": "12345678"}, "[secret]"),
+    "a variable": (["A=b", f"DB_PASSWORD={'hunter2'}"], "DB_PASSWORD=[secret]"),
+    "variables, one a line": (["A=b\nSECRET_KEY_BASE=correct horse 4\nC=d"], "SECRET_KEY_BASE=[secret]"),
+    "YAML": (["env:\n  - name: A\n    value: b\n  - name: DB_PASSWORD\n    value: correct horse\n"], "value: [secret]"),
+    "a log": (["started with {'name': 'DB_PASSWORD', 'value': 'correct horse'} at 7"], "'value': '[secret]'} at 7"),
+    "a text that was cut off": (['[{"name": "DB_PASSWORD", "value": "correct horse"}, {"na'], "[secret]"),
+    "in one line": (["name: api_key, value: hunter22"], "value: [secret]"),
+    "pairs": ([["user", "kim"], ["password", "hunter22"]], "[secret]"),
+    "one pair": ([["Authorization", "Bearer abc123"]], "[secret]"),
+    "columns": ({"columns": ["user", "password"], "rows": [["kim", S], ["lee", S]]}, "[secret]"),
+    "columns as objects": ({"fields": [{"name": "user"}, {"name": "api_key"}], "data": [["kim", S]]}, "[secret]"),
+    "two lists": ({"names": ["user", "password"], "values": ["kim", S]}, "[secret]"),
+    "a first row": ([["user", "password"], ["kim", "hunter22"]], "[secret]"),
+    "a flag": ({"args": ["serve", "--db-password", "hunter22", "-v"]}, "[secret]"),
+    "a phone": ({"name": "phone", "value": "4155550182"}, "[phone]"),
+    "a column of ids": ({"headers": ["name", "ssn"], "rows": [["kim", "078051120"]]}, "[ssn]"),
+}
+KEPT: dict[str, Any] = {
+    "a book": {"name": "Secret Garden", "value": "25 EUR"},
+    "a shop": {"name": "Victoria's Secret", "value": "120.00"},
+    "an amount": {"name": "secret", "value": 1200},
+    "an amount in digits": {"name": "password", "value": "12.50"},
+    "a count": {"name": "token_count", "value": "1234567"},
+    "a reference": {"name": "DB_PASSWORD", "valueFrom": {"configMapKeyRef": {"name": "db", "key": "pw"}}},
+    "a translation": {"key": "password", "value": "Password"},
+    "a page": {"name": "next_page_token", "value": "abcdef123456"},
+    "a date": {"key": "password_changed_at", "value": "2024-05-01"},
+    "names of fields": {"required": ["password", "email"], "tags": ["token", "oauth2"]},
+    "types": [["password", "string"], ["token", "varchar(255)"]],
+    "a way to store": [["password", "sha256"]],
+    "the state of a service": {"name": "token-service", "value": "running"},
+    "a word": {"type": "token", "value": "hello"},
+    "an order": {"name": "order_id", "value": "4111111111111111"},
+    "a table": {"columns": ["id", "amount"], "rows": [["a1b2c3d4", 12.5]]},
+    "YAML of other things": ["- name: SECRET_NAME\n  value: db-main\n- name: TOKEN_COUNT\n  value: 1234567\n"],
+    "a request": "next_page_token=abcdef123456",
+    "flags": ["--max-tokens", "4096", "--public-key", "id_rsa_1.pub"],
+}
+FORMS = ["as a value", "further inside", "as JSON", "JSON in JSON", "base64"]
+
+
+def formed(value: Any, form: str) -> Any:
+    """The value in one of the ways in which it may be sent."""
+    text = json.dumps(value)
+    forms: dict[str, Any] = {
+        "as a value": value,
+        "further inside": {"items": [1, {"spec": value}]},
+        "as JSON": text,
+        "JSON in JSON": {"body": json.dumps({"of": text})},
+        "base64": base64.b64encode(text.encode()).decode(),
+    }
+    return forms[form]
+
+
+@pytest.mark.parametrize("one", BOTH, ids=IDS)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_name_beside_its_value_counts(name: str, form: str, one: Redactor) -> None:
+    """At every depth and in every writing; the name and everything else stay, and looking twice changes nothing."""
+    value, mask = HIDDEN[name]
+    shown = hide(formed(value, form), one, set())
+    told = encode(shown)
+    assert all(secret not in told for secret in (S, "hunter22", "4155550182", "078051120", "a1b2c3d4e5f6", "abc123", "12345678"))
+    assert form == "base64" or encode(mask)[1:-1].replace("\\", "") in told.replace("\\", "")
+    assert hide(shown, one, set()) == shown
+
+
+@pytest.mark.parametrize("one", BOTH, ids=IDS)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", KEPT)
+def test_what_only_speaks_of_a_secret_stays(name: str, form: str, one: Redactor) -> None:
+    """Titles, amounts, counts, kinds and names of fields are the same object."""
+    value = formed(KEPT[name], form)
+    assert hide(value, one, set()) is value
+
+
+NAMES = st.sampled_from(["name", "key", "Value", "value", "type", "columns", "rows", "password", "note"])
+TEXTS = st.sampled_from(
+    ["DB_PASSWORD", "token", "phone", "x", "--api-key", "hunter22xyz", "4155550182", "A_SECRET=hunter2", "Secret Garden"]
+)
+VALUES = st.recursive(
+    TEXTS | st.integers(0, 10**8) | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None)
+@given(VALUES)
+def test_both_engines_say_the_same_of_a_value_and_of_its_text(value: Any) -> None:
+    """A value that is called quiet holds nothing to hide, and a JSON text is shown as the value that it was written from is."""
+    shown = hide(value, BOTH[0], set())
+    assert hide(value, BOTH[1], set()) == shown
+    for one in BOTH:
+        assert shown is value or not one.quiet(encode(value))
+        if isinstance(value, dict | list):
+            assert json.loads(hide(json.dumps(value), one, set())) == shown
+
+
+def test_the_answer_to_a_call_does_not_say_such_a_secret_again() -> None:
+    """A secret that an argument names beside it is hidden wherever the answer holds it."""
+    one = echoing(BOTH[0], {"env": [{"name": "DB_PASSWORD", "value": "correcthorse"}]})
+    assert one.detect(None, "started with correcthorse")[0] == "started with [secret]"
