@@ -90,6 +90,7 @@ HELPERS = (
     "spoken",
     "exported",
     "audit_exports",
+    "audit_proofs",
     "context",
     "grant_records",
     "audit_policy",

@@ -27,6 +27,7 @@ _CHANGES: Final = ("policy.loaded", "role.changed", "config.changed", "kill.*", 
 _EVENTS: Final = (
     "audit.gap",
     "audit.segment_closed",
+    "audit.segment_dropped",
     "audit.export",
     "audit.verify",
     "store.restored",
@@ -34,6 +35,8 @@ _EVENTS: Final = (
     "payload.erased",
     "key.*",
 )
+_TOLD: Final = ("audit.verify", "audit.segment_closed", "audit.segment_dropped")
+"""Events that are told in the words of `steps`."""
 _DECIDED: Final = ("call.decided", "tool.refused")
 _VERDICTS: Final = {"allow": "allowed", "hold": "held", "refuse": "refused"}
 
@@ -163,7 +166,8 @@ def _spoof(one: Entry) -> JsonObject:
 
 def _event(one: Entry) -> JsonObject:
     told = step(one)
-    return {"time": told.time, "kind": told.kind, "who": told.who, "said": standing.said(one), "record": one.number}
+    said = standing.said(one) or (told.told if told.kind in _TOLD else "")
+    return {"time": told.time, "kind": told.kind, "who": told.who, "said": said, "record": one.number}
 
 
 def _where(one: Entry) -> JsonObject:

@@ -113,6 +113,13 @@ def _exported(one: Entry) -> tuple[str, str]:
     return done.get(one.text("export", "step"), f"{one.text('export', 'name')} taken along"), "plain"
 
 
+def _verified(one: Entry) -> tuple[str, str]:
+    if one.text("verify", "verdict") == "broken":
+        return f"the log was verified and is broken: {one.text('verify', 'problems')} problems", "bad"
+    by = {"checkpoint": f"up to checkpoint {one.text('verify', 'checkpoint', 'number')}", "chain": "by its chain alone"}
+    return f"the log was verified and holds, {by.get(one.text('verify', 'proved'), '')}", "good"
+
+
 def _other(one: Entry) -> tuple[str, str]:
     status = one.text("approval_state", "status") or one.text("exec", "status")
     return one.text("kind").replace(".", " ").replace("_", " ") + (f": {status}" if status else ""), "plain"
@@ -144,6 +151,7 @@ WORDS: Mapping[str, Callable[[Entry], tuple[str, str]]] = {
     "call.reconciled": _reconciled,
     "result.delivered": _delivered,
     "audit.export": _exported,
+    "audit.verify": _verified,
     "payload.erased": _said("plain", "the full arguments and result were erased"),
 }
 

@@ -46,6 +46,7 @@ class Report:
     unsigned: str = ""  # why no signature was checked
     newest: Note | None = None
     begins: int = 0  # chains that begin later than with their first record
+    heads: Mapping[int, tuple[int, str]] = field(default_factory=dict)  # the last record of each chain that holds
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -77,6 +78,7 @@ def check(asked: Asked) -> Report:
         else:
             chains.begin(record)
     report.records, report.chains, report.begins = chains.good, len(chains.heads), len(chains.later)
+    report.heads = dict(chains.heads)
     report.problems += asked.problems + chains.problems
     report.problems += [chains.broken[chain] for chain in sorted(chains.broken)]
     _tops(tops, asked.tops(), chains, report)
