@@ -84,4 +84,4 @@ def _verified(log: Log) -> Verified:
                 done += len(found)
                 progress.told(done, whole)
 
-        return verify_chains({chain: pages(chain) for chain in range(log.chains)})
+        return verify_chains({chain: pages(chain) for chain in range(log.chains)}, log.beginnings())

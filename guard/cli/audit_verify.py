@@ -11,9 +11,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
-from functools import partial
 from importlib import import_module
+from itertools import chain
 
+from guard.cli.dropped import Earlier, carried
 from guard.cli.places import UsageError
 from guard.cli.show import json_text, spell
 from guard.cli.verifying import Verifiable, verifiable
@@ -52,6 +53,13 @@ def add_verify(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     parser.add_argument("--public-key", metavar="KEY", help="what guard audit key printed, or a file with it")
     parser.add_argument("--partial", action="store_true", help="the files need not begin with the first record")
     parser.add_argument(
+        "--closed",
+        action="append",
+        default=[],
+        metavar="EXPORT",
+        help="the export of a month that was dropped; may be repeated, the oldest first",
+    )
+    parser.add_argument(
         "--no-record", dest="record", action="store_false", help="only read: no record says that the store was verified"
     )
     parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one object")
@@ -67,7 +75,7 @@ def verify(arguments: argparse.Namespace) -> int:
             tell(report, json=arguments.json)
         else:
             with verifiable(arguments.store, record=arguments.record) as (log, record):
-                report = stored_report(log, arguments.checkpoints, key)
+                report = stored_report(log, arguments.checkpoints, key, arguments.closed)
                 tell(report, json=arguments.json)
                 if why := record(report):
                     print(f"guard: no record says that this was verified: {why}", file=sys.stderr)
@@ -91,44 +99,54 @@ def spell_line(line: str) -> str:
     return line[:13] + spell(line[13:])
 
 
-def stored_report(store: Verifiable, checkpoints: list[str], key: Key | None) -> Report:
-    """What the records of a store prove, with the checkpoints of these files and those among the records. Raises OSError."""
+def stored_report(store: Verifiable, checkpoints: Sequence[str], key: Key | None, closed: Sequence[str] = ()) -> Report:
+    """What the records of a store prove, with the checkpoints of these files and those among the records. Raises OSError.
+
+    `closed`: exports of months that were dropped; with them the records are checked as if they had stayed.
+    """
     problems: list[Problem] = []
     notes: list[Note] = []
     for path in checkpoints:
         notes += read_checkpoints(path, problems)
-    before, replay = store.tabled(), [Replay()]
+    before, replay, earlier = store.tabled(), [Replay()], Earlier(store, closed)
 
     def read() -> Iterable[tuple[Record | Begin, str]]:
         replay[0] = told = Replay()
-        for one, wrong in _records(store):
+        for one, wrong in chain(earlier.records(), _records(store)):
             told.add(one.chain, one.seq, one.body)
             yield one, wrong
 
-    bodies = partial(_records, store, beside=False)
+    def bodies() -> Iterable[tuple[Record | Begin, str]]:
+        return chain(earlier.records(), _records(store, beside=False))
+
     report = check(Asked(read=read, bodies=bodies, notes=notes, key=key, judge=ed25519(), tops=store.heads, problems=problems))
     report.problems += [Problem(f"table {one.table}", _stray(one), one.chain, one.seq) for one in store.strays()]
-    report.problems += replay[0].against(before, store.tabled())
+    report.problems += earlier.problems(report.segments)
+    report.problems += replay[0].against(before, store.tabled(), carried(report.segments) if report.begins else None)
     return report
 
 
 def _stray(one: Stray) -> str:
-    return "no chain has a place for this record" if one.table == "audit" else "this row is about a record that there is not"
+    said = {
+        "audit": "no chain has a place for this record",
+        "segment_ends": "it lets records before this one be deleted, and nobody is dropping them",
+    }
+    return said.get(one.table, "this row is about a record that there is not")
 
 
 def _records(store: Verifiable, *, beside: bool = True) -> Iterable[tuple[Record, str]]:
     """Every record of a store, a page at a time, and what is wrong with the columns beside it, where that is asked."""
-    for chain in range(store.chains):
+    for number in range(store.chains):
         after = 0
-        while page := store.audit(chain=chain, after=after, limit=_PAGE):
-            wrong = _copies(store, chain, after, page) if beside else {}
+        while page := store.audit(chain=number, after=after, limit=_PAGE):
+            wrong = _copies(store, number, after, page) if beside else {}
             yield from ((Record(one.chain, one.seq, one.prev, one.hash, one.body), wrong.get(one.seq, "")) for one in page)
             after = page[-1].seq
             if type(after) is not int:  # a file holds whatever is put into it; what is no number comes last
                 break
 
 
-def _copies(store: Verifiable, chain: int, after: int, page: Sequence[Sealed]) -> dict[int, str]:
+def _copies(store: Verifiable, number: int, after: int, page: Sequence[Sealed]) -> dict[int, str]:
     """By number the records beside which something else is filed than they say. A store that files nothing has none.
 
     What comes behind the last record that is filed is not filed yet; a search reads it. Whether more is filed behind this page is asked first: it may be filed meanwhile.
@@ -141,8 +159,8 @@ def _copies(store: Verifiable, chain: int, after: int, page: Sequence[Sealed]) -
     if not page:
         return {}
     last = page[-1].seq
-    whole = bool(filed(chain=chain, after=last, limit=1))
-    stored = {one.seq: one for one in filed(chain=chain, after=after, limit=_PAGE)}
+    whole = bool(filed(chain=number, after=last, limit=1))
+    stored = {one.seq: one for one in filed(chain=number, after=after, limit=_PAGE)}
     end = last if whole else max(stored, default=after)
     found = {one.seq: differing(one, stored.get(one.seq)) for one in page if one.seq <= end}
     return {seq: f"what is filed about the record differs from it: {', '.join(names)}" for seq, names in found.items() if names}

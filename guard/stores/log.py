@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from guard.core.log import NOTHING, Head, Sealed, Stray, Tabled
+from guard.core.log import NOTHING, Head, Sealed, Stray, Tabled, left
 from guard.core.searching import Filed, Sought
 from guard.core.values import Json, keyed
 from guard.stores import filing, rows, schema, sql
@@ -92,6 +92,10 @@ class FileLog:
         while page := self.audit(after=after, limit=_PAGE):
             yield from map(filing.read, page)
             after = page[-1].seq
+
+    def beginnings(self) -> Mapping[int, Head]:
+        """By chain the record up to which records may have left."""
+        return left(self._run(self._tables.segments)) if self.current else {}
 
     # for who verifies, in a file of this version
 

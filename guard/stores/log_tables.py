@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from guard.core.log import Checkpoint, Head, Sealed, Stray, Tabled
+from guard.core.log import Checkpoint, Head, Sealed, Segment, Stray, Tabled
 from guard.core.ports import Event
 
 
@@ -35,6 +35,21 @@ class LogTables(Protocol):
 
     def add_checkpoint(self, one: Checkpoint) -> None:
         """Keep a new checkpoint; nobody has its number."""
+
+    def segments(self) -> tuple[Segment, ...]:
+        """The segments, oldest first."""
+
+    def add_segment(self, one: Segment) -> None:
+        """Keep a new segment, closed now."""
+
+    def let_go(self, one: Segment, most: int) -> int:
+        """Delete at most about so many records before the ends of a segment, with what is filed about them; how many went."""
+
+    def mark_dropped(self, number: int) -> None:
+        """Write down that a segment is dropped from now on."""
+
+    def open_before(self, moment: float) -> tuple[str, ...]:
+        """Approvals that are pending or approved, and calls that are started or unknown, of before this time."""
 
     def mark_sent(self, number: int) -> None:
         """Mark the checkpoints up to this number as sent."""
