@@ -16,6 +16,7 @@ from itertools import chain
 
 from guard.cli.dropped import Earlier, carried
 from guard.cli.places import UsageError
+from guard.cli.rows import rows_against
 from guard.cli.show import json_text, spell
 from guard.cli.verifying import Verifiable, verifiable
 from guard.core.log import Sealed, Stray
@@ -121,6 +122,8 @@ def stored_report(store: Verifiable, checkpoints: Sequence[str], key: Key | None
 
     report = check(Asked(read=read, bodies=bodies, notes=notes, key=key, judge=ed25519(), tops=store.heads, problems=problems))
     report.problems += [Problem(f"table {one.table}", _stray(one), one.chain, one.seq) for one in store.strays()]
+    if not any(one.seq is not None and not one.where for one in report.problems):
+        report.problems += rows_against(store, replay[0], report.heads, cut=bool(report.begins))
     report.problems += earlier.problems(report.segments)
     report.problems += replay[0].against(before, store.tabled(), carried(report.segments) if report.begins else None)
     return report

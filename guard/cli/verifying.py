@@ -9,12 +9,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from guard.cli.places import RESTORED, UsageError, check_file, existing_store, system_user
 from guard.cli.show import spell
 from guard.core import audit_proofs
-from guard.core.log import Head, Sealed, Stray, Tabled
+from guard.core.log import Counted, Head, Rowed, Sealed, Stray, Tabled
 from guard.core.persons import opaque
 from guard.core.ports import Store
 from guard.core.redactor import under
@@ -41,6 +41,17 @@ class Verifiable(Protocol):
         """See `Store`."""
 
     def tabled(self) -> Mapping[str, Tabled]:
+        """See `Store`."""
+
+    def ledgered(
+        self, after: tuple[Any, ...] = (), limit: int = 1000
+    ) -> tuple[tuple[Any, ...], Sequence[Rowed], Mapping[int, Head]]:
+        """See `Store`."""
+
+    def counted(self, after: str = "", limit: int = 1000) -> tuple[str, Sequence[Counted], Mapping[int, Head]]:
+        """See `Store`."""
+
+    def overdrawn(self) -> tuple[str, ...]:
         """See `Store`."""
 
 

@@ -76,6 +76,31 @@ class Tabled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rowed:
+    """One call as its row has it, for who verifies: its status and attempt, whether it was ever taken, and the digest of its outcome where that can be told."""
+
+    tenant: str
+    conversation: str
+    turn: int
+    position: int
+    status: str
+    attempt: int
+    claimed: bool
+    digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """The counters of one conversation as its row has them: turns, messages of the user, and runs."""
+
+    tenant: str
+    conversation: str
+    turns: int
+    words: int
+    runs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
     """A month of records that was closed: its number from 1, until when its records are (exclusive), the SHA-256 of their export and where each chain ends.
 
@@ -123,6 +148,17 @@ class Log(Protocol):
 
     def tabled(self) -> Mapping[str, Tabled]:
         """For who verifies: what the tables say of each approval and each grant. Nothing where nobody but this program can change them."""
+
+    def ledgered(
+        self, after: tuple[Any, ...] = (), limit: int = 1000
+    ) -> tuple[tuple[Any, ...], Sequence[Rowed], Mapping[int, Head]]:
+        """For who verifies: calls behind a place, the place of the last one (empty: there are no more), and the heads of the chains at that moment."""
+
+    def counted(self, after: str = "", limit: int = 1000) -> tuple[str, Sequence[Counted], Mapping[int, Head]]:
+        """For who verifies: the counters of conversations behind one, likewise."""
+
+    def overdrawn(self) -> tuple[str, ...]:
+        """For who verifies: budgets whose total is not the sum of what calls hold of them, in words."""
 
     def announce(self, events: Sequence[Event]) -> None:
         """Have these written with whatever is written next, at the latest when the store is closed; a crash before that loses them."""

@@ -15,6 +15,7 @@ from typing import Any, Final
 from guard.core.log import Tabled
 from guard.proof.chains import Problem
 from guard.proof.granted import Granted
+from guard.proof.ran import KINDS, Ran
 
 _ENDS: Final = {
     "approval.expired": "expired",
@@ -26,7 +27,8 @@ _ENDS: Final = {
     "call.begin": "consumed",
 }
 _MARK: Final = '"approval":"'
-_END: Final = '"kind":"call.end"'
+_KIND: Final = '"kind":"'
+_NEAR: Final = 400  # characters of a body among which its kind stands
 _ASKED: Final = ("need", "by", "self", "decide_by", "revision")
 _TOLD: Final = {
     "need": "how many must say yes",
@@ -54,11 +56,11 @@ class Replay:
         self.begun: dict[str, tuple[_Call, int, bool]] = {}  # the call, its last attempt, and whether it has ended well
         self.place: dict[str, Place] = {}  # the last record about it
         self.wrong: list[Problem] = []
-        self.grants = Granted()
+        self.grants, self.ran = Granted(), Ran()
 
     def add(self, chain: int, seq: int, body: str) -> None:
         """The next record of its chain. One that cannot be read says nothing, as its hash will tell."""
-        if not isinstance(body, str) or not (_MARK in body or (self.grants.drawn and _END in body)):
+        if not isinstance(body, str) or not (_MARK in body or _kind(body) in KINDS):
             return
         try:
             found = json.loads(body)
@@ -68,6 +70,8 @@ class Replay:
         if not isinstance(kind, str):
             return
         self.grants.add(kind, found, (chain, seq))
+        if kind in KINDS:
+            self.ran.add(kind, found, (chain, seq))
         if isinstance(name, str):
             self._told(name, kind, found, (chain, seq))
 
@@ -186,6 +190,11 @@ class Replay:
     def _problem(self, name: str, what: str) -> Problem:
         chain, seq = self.place[name]
         return Problem("", f"approval {name} {what}", chain, seq)
+
+
+def _kind(body: str) -> str:
+    begin = body.find(_KIND, 0, _NEAR) + len(_KIND)
+    return body[begin : body.find('"', begin, begin + _NEAR)]
 
 
 def _left(one: Tabled, carried: str | None) -> bool:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from guard.core.log import NOTHING, Head, Sealed, Stray, Tabled, left
+from guard.core.log import NOTHING, Counted, Head, Rowed, Sealed, Stray, Tabled, left
 from guard.core.searching import Filed, Sought
 from guard.core.values import Json, keyed
 from guard.stores import filing, rows, schema, sql
@@ -112,6 +112,27 @@ class FileLog:
     def tabled(self) -> Mapping[str, Tabled]:
         """What the tables say of each approval and each grant."""
         found: Mapping[str, Tabled] = self._run(self._tables.tabled)
+        return found
+
+    def ledgered(
+        self, after: tuple[Any, ...] = (), limit: int = 1000
+    ) -> tuple[tuple[Any, ...], Sequence[Rowed], Mapping[int, Head]]:
+        """Calls as they stand."""
+        found: tuple[tuple[Any, ...], Sequence[Rowed], Mapping[int, Head]] = self._run(
+            lambda: (*self._tables.ledgered(after, limit), self._tables.heads_now())
+        )
+        return found
+
+    def counted(self, after: str = "", limit: int = 1000) -> tuple[str, Sequence[Counted], Mapping[int, Head]]:
+        """Counters of conversations as they stand."""
+        found: tuple[str, Sequence[Counted], Mapping[int, Head]] = self._run(
+            lambda: (*self._tables.counted(after, limit), self._tables.heads_now())
+        )
+        return found
+
+    def overdrawn(self) -> tuple[str, ...]:
+        """Budgets whose total is not the sum of what is drawn."""
+        found: tuple[str, ...] = self._run(self._tables.overdrawn)
         return found
 
     def copies(self, *, chain: int = 0, after: int = 0, limit: int = 1000) -> tuple[Filed, ...]:

@@ -6,9 +6,9 @@ Holds no rule about what is recorded. Comes after `announcing` and before `ledge
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
-from guard.core.log import NOTHING, Checkpoint, Head, Sealed, Segment, Signer, Standing, Stray, Tabled, left
+from guard.core.log import NOTHING, Checkpoint, Counted, Head, Rowed, Sealed, Segment, Signer, Standing, Stray, Tabled, left
 from guard.core.ports import Event
 from guard.stores.announcing import Announcing
 from guard.stores.backend import Backend
@@ -45,6 +45,20 @@ class LogStore:
     def tabled(self) -> Mapping[str, Tabled]:
         """What the tables say of each approval."""
         return self._tables.read(lambda tables: tables.tabled())
+
+    def ledgered(
+        self, after: tuple[Any, ...] = (), limit: int = 1000
+    ) -> tuple[tuple[Any, ...], Sequence[Rowed], Mapping[int, Head]]:
+        """Calls as they stand, and the heads of that moment."""
+        return self._tables.read(lambda tables: (*tables.ledgered(after, limit), self._whole(tables.heads_now())))
+
+    def counted(self, after: str = "", limit: int = 1000) -> tuple[str, Sequence[Counted], Mapping[int, Head]]:
+        """Counters of conversations as they stand, and the heads of that moment."""
+        return self._tables.read(lambda tables: (*tables.counted(after, limit), self._whole(tables.heads_now())))
+
+    def overdrawn(self) -> tuple[str, ...]:
+        """Budgets whose total is not the sum of what is drawn."""
+        return self._tables.read(lambda tables: tables.overdrawn())
 
     def _whole(self, found: Mapping[int, Head]) -> dict[int, Head]:
         return {chain: found.get(chain, NOTHING) for chain in range(self.chains)}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
-from guard.core.log import Checkpoint, Head, Sealed, Segment, Stray, Tabled
+from guard.core.log import Checkpoint, Counted, Head, Rowed, Sealed, Segment, Stray, Tabled
 from guard.core.ports import Event
 
 
@@ -26,6 +26,15 @@ class LogTables(Protocol):
 
     def tabled(self) -> Mapping[str, Tabled]:
         """What the tables say of each approval and each grant."""
+
+    def ledgered(self, after: tuple[Any, ...], limit: int) -> tuple[tuple[Any, ...], tuple[Rowed, ...]]:
+        """Calls as they stand, behind a place, and the place of the last one."""
+
+    def counted(self, after: str, limit: int) -> tuple[str, tuple[Counted, ...]]:
+        """Counters of conversations as they stand, behind one, and the last one."""
+
+    def overdrawn(self) -> tuple[str, ...]:
+        """Budgets whose total is not the sum of what is drawn."""
 
     def checkpoints(self, *, unsent: bool) -> tuple[Checkpoint, ...]:
         """The checkpoints, oldest first, or those that were not marked as sent."""

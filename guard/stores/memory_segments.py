@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from guard.core.log import Segment
 from guard.core.replacing import replace
 from guard.errors import StoreError
@@ -30,6 +32,18 @@ class MemorySegments(MemoryErasing):
     def let_go(self, one: Segment, most: int) -> int:  # noqa: ARG002 - as above
         """Nothing can be dropped."""
         return 0
+
+    def ledgered(self, after: tuple[Any, ...], limit: int) -> tuple[tuple[()], tuple[()]]:  # noqa: ARG002 - nobody else can change them
+        """Nobody but this program can change rows here."""
+        return (), ()
+
+    def counted(self, after: str, limit: int) -> tuple[str, tuple[()]]:  # noqa: ARG002 - as above
+        """As for calls."""
+        return "", ()
+
+    def overdrawn(self) -> tuple[()]:
+        """As for calls."""
+        return ()
 
     def open_before(self, moment: float) -> tuple[str, ...]:
         """What is not over."""

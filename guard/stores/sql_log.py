@@ -8,7 +8,7 @@ from typing import Any
 from guard.core.log import Checkpoint, Head, Stray, Tabled
 from guard.errors import StoreError
 from guard.stores import sql, tabled
-from guard.stores.sql_segments import SqlSegments
+from guard.stores.sql_ledgered import SqlLedgered
 
 _CHECKPOINTS = "SELECT number, at, records, note FROM checkpoints"
 ALL = _CHECKPOINTS + " ORDER BY number"
@@ -32,7 +32,7 @@ VOTED = "SELECT approval, status, voter FROM votes ORDER BY approval, number"
 GRANTED = "SELECT g.id, g.tenant, g.principal, g.tool, g.approval, g.until, g.revoked, g.detail, p.body FROM grants g LEFT JOIN payloads p ON p.id = g.payload"
 
 
-class SqlLog(SqlSegments):
+class SqlLog(SqlLedgered):
     """Checkpoints in a table."""
 
     def heads_now(self) -> Mapping[int, Head]:
