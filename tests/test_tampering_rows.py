@@ -39,6 +39,8 @@ WAYS: dict[str, tuple[str, str]] = {
     "budget-taken-out": ("DELETE FROM budgets", "is missing, and"),
     "budget-of-nonsense": ("UPDATE budgets SET total = 'x'", "says x, and"),
 }
+COPY = "CREATE TABLE kept_{0} AS SELECT * FROM {0}"
+BACK = ("DELETE FROM {0}", "INSERT INTO {0} SELECT * FROM kept_{0}", "DROP TABLE kept_{0}")
 _KEPT = ("calls", "claims", "conversations", "budgets")
 
 
@@ -64,14 +66,10 @@ def test_what_rows_say_of_calls_is_held_against_the_records(desk: Office) -> Non
         desk.settle()
     assert problems(desk.guard.store) == []
     for way, (statement, told) in WAYS.items():
-        copies = [f"CREATE TABLE kept_{name} AS SELECT * FROM {name}" for name in _KEPT]
-        run(desk.url, *copies, statement.format(**places))
+        run(desk.url, *map(COPY.format, _KEPT), statement.format(**places))
         found = [one.what for one in problems(desk.guard.store)]
         assert any(told in one for one in found), (way, found)
-        back = [
-            (f"DELETE FROM {name}", f"INSERT INTO {name} SELECT * FROM kept_{name}", f"DROP TABLE kept_{name}") for name in _KEPT
-        ]  # noqa: S608 - ours
-        run(desk.url, *(one for each in back for one in each))
+        run(desk.url, *(part.format(name) for name in _KEPT for part in BACK))
         assert problems(desk.guard.store) == [], way
 
 

@@ -60,6 +60,13 @@ class Ran:
             self._call(call, kind, found)
             call.place = place
 
+    def turned(self, found: dict[str, Any]) -> None:
+        """Another record that is read, too: its conversation had got as far as that turn."""
+        tenant, conversation, turn = (found.get(name) for name in ("tenant", "conversation", "turn"))
+        if isinstance(tenant, str) and isinstance(conversation, str) and type(turn) is int:
+            said, last = self._talks.get((tenant, conversation), (0, 0))
+            self._talks[tenant, conversation] = (said, max(last, turn))
+
     def _call(self, call: _Call, kind: str, found: dict[str, Any]) -> None:
         exec_, result = found.get("exec"), found.get("result")
         told = exec_ if isinstance(exec_, dict) else {}

@@ -72,6 +72,8 @@ class Replay:
         self.grants.add(kind, found, (chain, seq))
         if kind in KINDS:
             self.ran.add(kind, found, (chain, seq))
+        else:
+            self.ran.turned(found)
         if isinstance(name, str):
             self._told(name, kind, found, (chain, seq))
 
