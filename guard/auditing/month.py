@@ -151,7 +151,13 @@ def _of_all(log: Log, sought: Sought) -> JsonObject:
     """Records that may belong to no tenant: then they concern all of them. Those of another tenant are left out."""
     every = found(log, replace(sought, tenant=None, newest=False, limit=10 * LISTED))
     rows = [_event(one) for one in every if sought.tenant is None or one.at("tenant") in (None, sought.tenant)]
-    return {"all": len(rows), "rows": rows[:LISTED]}
+    return {"all": len(rows) if len(rows) < 10 * LISTED else _concerning(log, sought), "rows": rows[:LISTED]}
+
+
+def _concerning(log: Log, sought: Sought) -> int:
+    """How many such records there are, of the tenant and of none."""
+    counted = log.tally(replace(sought, tenant=None), ("tenant",))
+    return sum(number for (tenant,), number in counted if sought.tenant is None or tenant in (None, sought.tenant))
 
 
 def _spoof(one: Entry) -> JsonObject:
