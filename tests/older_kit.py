@@ -12,7 +12,8 @@ _UNDO = (
     (re.compile(r"CREATE FUNCTION (\w+)"), "DROP FUNCTION {0}"),
     (re.compile(r"CREATE VIEW (\w+)"), "DROP VIEW {0}"),
     (re.compile(r"CREATE OR REPLACE TRIGGER (\w+) AFTER INSERT ON (\w+)"), "DROP TRIGGER {0} ON {1}"),
-    (re.compile(r"CREATE TRIGGER (?:IF NOT EXISTS )?(\w+)"), "DROP TRIGGER {0}"),
+    (re.compile(r"CREATE TRIGGER (\w+) BEFORE [A-Z ]+ ON (\w+) FOR EACH"), "DROP TRIGGER {0} ON {1}"),
+    (re.compile(r"CREATE TRIGGER (?:IF NOT EXISTS )?(\w+)\b(?! BEFORE [A-Z ]+ ON \w+ FOR EACH)"), "DROP TRIGGER {0}"),
     (re.compile(r"ALTER TABLE (\w+) ADD COLUMN (\w+)"), "ALTER TABLE {0} DROP COLUMN {1}"),
     (re.compile(r"ALTER TABLE claims DROP CONSTRAINT (\w+)"), "ALTER TABLE claims ADD CONSTRAINT {0} UNIQUE (approval)"),
 )
@@ -31,7 +32,7 @@ def as_of(version: int, kind: str = "sqlite") -> list[str]:
     for number, one in reversed(list(enumerate(later))):
         dropped = _DROPPED.match(one)
         if dropped is not None:
-            made = re.compile(rf"CREATE (?:OR REPLACE )?{dropped[1]} {dropped[2]}\b")
+            made = re.compile(rf"CREATE (?:OR REPLACE )?{dropped[1]} (?:IF NOT EXISTS )?{dropped[2]}\b")
             found.append(next(each for each in reversed([*before, *later[:number]]) if made.match(each)))
         found += [undo.format(*match.groups()) for pattern, undo in _UNDO if (match := pattern.match(one)) is not None]
     return [*found, f"DELETE FROM schema_version WHERE version > {version}"]  # noqa: S608 - a number

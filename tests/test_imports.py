@@ -97,6 +97,7 @@ HELPERS = (
     "spoken",
     "exported",
     "audit_exports",
+    "audit_proofs",
     "context",
     "grant_records",
     "audit_policy",
@@ -193,11 +194,23 @@ RULES: dict[str, tuple[str, ...]] = {
     ),
     "wires": ("core.values", "core.asking", "core.rules", "core.approval", "core.model", "errors", "wires"),
     "runner": ("core", "errors", "tools", "wires", "runner"),
-    "proof": ("core.values", "core.commands", "core.log", "core.ports", "errors", "stores.chain", "stores.stamp", "proof"),
-    "proof.chains": (),  # these five run without anything else of ours
+    # exported: a closed month is an export of its records
+    "proof": (
+        "core.values",
+        "core.commands",
+        "core.exported",
+        "core.log",
+        "core.ports",
+        "errors",
+        "stores.chain",
+        "stores.stamp",
+        "proof",
+    ),
+    "proof.chains": (),  # these six run without anything else of ours
     "proof.exports": ("proof.chains",),
     "proof.notes": ("proof.chains",),
-    "proof.checking": ("proof.chains", "proof.notes"),
+    "proof.segments": ("proof.chains",),
+    "proof.checking": ("proof.chains", "proof.notes", "proof.segments"),
     "proof.alone": ("proof.chains", "proof.exports", "proof.notes", "proof.checking"),
     "options": ("redactors", "runner", "stores", "proof"),  # the types of what `load` takes
     "compose": (

@@ -231,6 +231,8 @@ def _grants(made: Any, link: _Linked) -> Iterator[str]:
         left = "no limit" if one["left"] is None else one["left"]
         return *names, one["uses"], left, time(one["first"]), time(one["last"]), link(one["approval"])
 
+    if made["grants"].get("cut"):
+        yield paragraph("There are more uses of grants than one report reads; these are the first. Narrow it with --tenant.")
     yield listed("Grants that were used", made["grants"], heads, row, "No grant was used in this month.", numbers=(4, 5))
 
 

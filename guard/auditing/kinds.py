@@ -13,7 +13,7 @@ KINDS: Final = (
     *("approval.expired", "approval.cancelled", "approval.revoked", "approval.superseded", "approval.revalidation_failed"),
     *("grant.created", "grant.used", "grant.revoked", "tool.refused", "user.said", "payload.erased"),
     *("policy.loaded", "role.changed", "config.changed", "store.restored"),
-    *("audit.checkpoint", "audit.gap", "audit.export"),
+    *("audit.checkpoint", "audit.gap", "audit.export", "audit.verify", "audit.segment_closed", "audit.segment_dropped"),
     *("sink.spooled", "sink.dropped", "sink.failed"),
 )
 

@@ -6,12 +6,12 @@ A whole store is one, and so is a file that is opened for reading alone (`guard.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
 from guard.auditing.entry import Entry, entry
-from guard.core.log import Sealed
+from guard.core.log import Head, Sealed
 from guard.core.searching import Sought
 from guard.core.values import Json
 from guard.stores import filing
@@ -35,6 +35,9 @@ class Log(Protocol):
         """See `Store`."""
 
     def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
+        """See `Store`."""
+
+    def beginnings(self) -> Mapping[int, Head]:
         """See `Store`."""
 
     def now(self) -> float:

@@ -27,6 +27,7 @@ _CHANGES: Final = ("policy.loaded", "role.changed", "config.changed", "kill.*", 
 _EVENTS: Final = (
     "audit.gap",
     "audit.segment_closed",
+    "audit.segment_dropped",
     "audit.export",
     "audit.verify",
     "store.restored",
@@ -34,6 +35,8 @@ _EVENTS: Final = (
     "payload.erased",
     "key.*",
 )
+_TOLD: Final = ("audit.verify", "audit.segment_closed", "audit.segment_dropped")
+"""Events that are told in the words of `steps`."""
 _DECIDED: Final = ("call.decided", "tool.refused")
 _VERDICTS: Final = {"allow": "allowed", "hold": "held", "refuse": "refused"}
 
@@ -148,7 +151,13 @@ def _of_all(log: Log, sought: Sought) -> JsonObject:
     """Records that may belong to no tenant: then they concern all of them. Those of another tenant are left out."""
     every = found(log, replace(sought, tenant=None, newest=False, limit=10 * LISTED))
     rows = [_event(one) for one in every if sought.tenant is None or one.at("tenant") in (None, sought.tenant)]
-    return {"all": len(rows), "rows": rows[:LISTED]}
+    return {"all": len(rows) if len(rows) < 10 * LISTED else _concerning(log, sought), "rows": rows[:LISTED]}
+
+
+def _concerning(log: Log, sought: Sought) -> int:
+    """How many such records there are, of the tenant and of none."""
+    counted = log.tally(replace(sought, tenant=None), ("tenant",))
+    return sum(number for (tenant,), number in counted if sought.tenant is None or tenant in (None, sought.tenant))
 
 
 def _spoof(one: Entry) -> JsonObject:
@@ -163,7 +172,8 @@ def _spoof(one: Entry) -> JsonObject:
 
 def _event(one: Entry) -> JsonObject:
     told = step(one)
-    return {"time": told.time, "kind": told.kind, "who": told.who, "said": standing.said(one), "record": one.number}
+    said = standing.said(one) or (told.told if told.kind in _TOLD else "")
+    return {"time": told.time, "kind": told.kind, "who": told.who, "said": said, "record": one.number}
 
 
 def _where(one: Entry) -> JsonObject:

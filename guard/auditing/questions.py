@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -23,8 +23,10 @@ from guard.core.values import JsonObject
 from guard.stores import filing
 
 T = TypeVar("T")
-MOST: Final = 20_000
-"""Records that are read for the approvals of one month, where it has to be quick."""
+MOST: Final = 1_000_000
+"""Records that are read for the approvals of one month; of the questions that they are about, only what is counted and told is kept."""
+_PAGE: Final = 20_000
+_ASKED: Final = 200  # approvals whose calls are looked up at once
 _AROUND: Final = 31 * 86400  # seconds around a month in which a question may begin or end
 _ENDS: Final = {
     "approval.expired": "expired",
@@ -59,6 +61,8 @@ class Questions:
     begin: int
     end: int
     cut: bool
+    log: Log
+    wide: Sought
 
     @cached_property
     def votes(self) -> list[tuple[Question, Given]]:
@@ -86,6 +90,7 @@ class Questions:
         fast = [pair for pair in self.counted if quick(*pair)]
         refused = [pair for pair in self.votes if pair[1].status == "refused"]
         never = [one for one in self.all if one.status in {"undecided", "expired"}]
+        self._ran([*self.all[:most], *never[:most]])
         return {
             "approvals": _rows(self.all, _told, most),
             "approvals_cut": self.cut,
@@ -95,6 +100,18 @@ class Questions:
             **{sort: _rows([pair for pair in refused if pair[1].wrong == sort], _vote, most) for sort in uncounted.TOLD},
             "never": _rows(never, _told, most),
         }
+
+    def _ran(self, told: Sequence[Question]) -> None:
+        """What became of the calls of these questions: of the others nobody is told."""
+        by = {(one.tenant, one.name): one for one in told}
+        names = list(dict.fromkeys(one.name for one in told))
+        for start in range(0, len(names), _ASKED):
+            wanted = replace(
+                self.wide, asked=False, approval=tuple(names[start : start + _ASKED]), kinds=tuple(_RAN), newest=False
+            )
+            for tenant, approval, kind, state in self.log.filed(wanted, ("tenant", "approval", "kind", "state")):
+                if (question := by.get((tenant or "", approval))) is not None:
+                    question.ran = _RAN[kind].get(state or "", _RAN[kind][""])
 
     def _approvers(self) -> list[JsonObject]:
         people: dict[str, list[tuple[Question, Given]]] = {}
@@ -174,21 +191,36 @@ _NAMES: Final = (
 )
 
 
+_AT: Final = _NAMES.index("at")
+
+
 def of(log: Log, window: Sought, most: int = MOST) -> Questions:
     """The questions that were asked or answered in the window."""
     begin, end = (round((moment or 0) * 1_000_000) for moment in (window.since, window.until))
     wide = replace(window, since=max((window.since or 0) - _AROUND, 0), until=(window.until or 0) + _AROUND, asked=True)
     all_of: dict[tuple[str, str], Question] = {}
-    rows = log.filed(replace(wide, newest=False, limit=most), _NAMES)
-    for row in rows:
-        one = dict(zip(_NAMES, row, strict=True))
+    number = 0
+    for row in _filed(log, replace(wide, kinds=("approval.*",), newest=False), most):
+        one, number = dict(zip(_NAMES, row, strict=False)), number + 1
         _add(all_of.setdefault((one["tenant"], one["approval"]), Question(one["approval"])), one)
     for vote in found(log, replace(wide, kinds=("approval.vote",), state="refused", newest=False, limit=most)):
         _uncounted(all_of, vote)
     for edit in found(log, replace(wide, kinds=("approval.edited",), newest=False, limit=most)):
         _revised(all_of, edit)
     chosen = [one for one in all_of.values() if _within(one, begin, end)]
-    return Questions(all=sorted(chosen, key=lambda one: one.asked_at), begin=begin, end=end, cut=len(rows) >= most)
+    ordered = sorted(chosen, key=lambda one: one.asked_at)
+    return Questions(all=ordered, begin=begin, end=end, cut=number >= most, log=log, wide=wide)
+
+
+def _filed(log: Log, sought: Sought, most: int) -> Iterator[tuple[Any, ...]]:
+    """What is filed about records, a page at a time."""
+    while most > 0 and (page := log.filed(replace(sought, limit=min(_PAGE, most)), (*_NAMES, "chain", "seq"))):
+        yield from page
+        most -= len(page)
+        *_, chain, seq = page[-1]
+        sought = replace(sought, behind=(page[-1][_AT], chain, seq))
+        if len(page) < _PAGE:
+            return
 
 
 def _within(one: Question, begin: int, end: int) -> bool:
@@ -198,8 +230,6 @@ def _within(one: Question, begin: int, end: int) -> bool:
 def _add(question: Question, one: dict[str, Any]) -> None:
     """Take in what is filed about one record."""
     kind = str(one["kind"])
-    if kind.startswith("grant."):
-        return  # a later call that rests on the answer
     if not question.call:
         question.tool, question.principal, question.tenant = (str(one[name] or "") for name in ("tool", "principal", "tenant"))
         question.call = f"{one['conversation']}/{one['turn']}/{one['position']}"
@@ -209,8 +239,6 @@ def _add(question: Question, one: dict[str, Any]) -> None:
         _answered(question, one)
     elif kind in _ENDS:
         question.ended, question.ended_at, question.ended_by = _ENDS[kind], one["ts"], one["actor"] or ""
-    elif kind in _RAN:
-        question.ran = _RAN[kind].get(one["state"] or "", _RAN[kind][""])
 
 
 def _answered(question: Question, one: dict[str, Any]) -> None:

@@ -23,12 +23,14 @@ MOST: Final = 20_000
 def grants(log: Log, window: Sought, most: int) -> JsonObject:
     """Each grant that was used in the window (whose kinds are `KINDS`), the most used first: its scope, tool, person and approval, and how often."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
+    read = 0
     for one in found(log, window):
+        read += 1
         row = rows.setdefault((one.text("tenant"), one.text("grant", "id")), {**_of(one), "uses": 0})
         row["uses"] += 1
         row |= {"last": one.text("ts"), "left": one.at("grant", "left")}
     ordered = sorted(rows.values(), key=lambda row: (-row["uses"], row["grant"]))
-    return {"all": len(ordered), "rows": [*ordered[:most]]}
+    return {"all": len(ordered), "rows": [*ordered[:most]], "cut": window.limit is not None and read >= window.limit}
 
 
 def _of(one: Entry) -> JsonObject:

@@ -115,6 +115,25 @@ def _exported(one: Entry) -> tuple[str, str]:
     return done.get(one.text("export", "step"), f"{one.text('export', 'name')} taken along"), "plain"
 
 
+def _verified(one: Entry) -> tuple[str, str]:
+    if one.text("verify", "verdict") == "broken":
+        return f"the log was verified and is broken: {one.text('verify', 'problems')} problems", "bad"
+    by = {"checkpoint": f"up to checkpoint {one.text('verify', 'checkpoint', 'number')}", "chain": "by its chain alone"}
+    return f"the log was verified and holds, {by.get(one.text('verify', 'proved'), '')}", "good"
+
+
+def _closed(one: Entry) -> tuple[str, str]:
+    month, number, own = (one.text("segment", name) for name in ("month", "records", "sha256"))
+    return f"{month} was closed: {number} records, export with SHA-256 {own}", "plain"
+
+
+def _dropped(one: Entry) -> tuple[str, str]:
+    return (
+        f"the records up to the end of {one.text('segment', 'month')} left; their export has SHA-256 {one.text('segment', 'sha256')}",
+        "plain",
+    )
+
+
 def _other(one: Entry) -> tuple[str, str]:
     status = one.text("approval_state", "status") or one.text("exec", "status")
     return one.text("kind").replace(".", " ").replace("_", " ") + (f": {status}" if status else ""), "plain"
@@ -146,6 +165,9 @@ WORDS: Mapping[str, Callable[[Entry], tuple[str, str]]] = {
     "call.reconciled": _reconciled,
     "result.delivered": _delivered,
     "audit.export": _exported,
+    "audit.verify": _verified,
+    "audit.segment_closed": _closed,
+    "audit.segment_dropped": _dropped,
     "payload.erased": _said("plain", "the full arguments and result were erased"),
 }
 

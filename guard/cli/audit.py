@@ -14,6 +14,7 @@ from guard.cli import (
     erasing,
     hashing,
     keys,
+    segments,
 )
 from guard.cli.logs import existing_log
 from guard.cli.places import DEFAULT_STORE, UsageError
@@ -43,6 +44,8 @@ VERBS = (
     audit_verify.add_verifier,
     audit_checkpoint.add_key,
     audit_checkpoint.add_checkpoint,
+    segments.add_close,
+    segments.add_drop,
     hashing.add,
     erasing.add,
     keys.add,
@@ -86,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--json and --csv: write one")
     with existing_log(arguments.store) as log:
         if arguments.verify:
-            verified = verify_chains({chain: log.audit(chain=chain) for chain in range(log.chains)})
+            verified = verify_chains({chain: log.audit(chain=chain) for chain in range(log.chains)}, log.beginnings())
             print(_verdict_json(verified) if arguments.json else verdict_line(verified))
             return 0 if verified.ok else 1
         return audit_query.follow(log, arguments) if arguments.follow else audit_query.show(log, arguments)

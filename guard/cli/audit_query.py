@@ -36,7 +36,11 @@ def show(log: Log, arguments: argparse.Namespace) -> int:
     first = next(found := iter(chosen), None)
     none = ["no record matches"] if first is None and whole else []
     more = (plain or not none) and _print(() if first is None else joined([first], found), arguments, limit)
-    checked = verify_chains({chain: log.audit(chain=chain) for chain in range(log.chains)}) if whole <= CHECKED else None
+    checked = (
+        verify_chains({chain: log.audit(chain=chain) for chain in range(log.chains)}, log.beginnings())
+        if whole <= CHECKED
+        else None
+    )
     for line in (*none, *_last(more and not arguments.limit, whole, checked)):
         print(line, file=sys.stderr if plain or (checked is not None and not checked.ok) else sys.stdout)
     return 0 if checked is None or checked.ok else 1

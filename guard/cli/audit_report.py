@@ -25,7 +25,6 @@ EXAMPLES = """examples:
 
 The whole chain is checked first, whatever the month. Exit codes: 0 good, 1 the chain does not hold (the page says so), 2 misuse."""
 _PAGE = 5000
-_MOST = 1_000_000  # records of approvals
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -54,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         except ValueError as error:
             raise UsageError(f"--month {spell(name)}: {error}") from None
         verified = _verified(log)
-        made = report(log, name, tenant=arguments.tenant, verified=verified, most=_MOST)
+        made = report(log, name, tenant=arguments.tenant, verified=verified)
     text = json_text(made) if arguments.json else page.whole(made)
     if arguments.output:
         _write(Path(arguments.output), text)
@@ -84,4 +83,4 @@ def _verified(log: Log) -> Verified:
                 done += len(found)
                 progress.told(done, whole)
 
-        return verify_chains({chain: pages(chain) for chain in range(log.chains)})
+        return verify_chains({chain: pages(chain) for chain in range(log.chains)}, log.beginnings())

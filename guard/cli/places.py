@@ -22,6 +22,7 @@ from guard.errors import GuardError, StoreError
 from guard.policy import Loaded, load_policy
 from guard.stores import open_store, schema
 from guard.stores.payload_keys import CODE, Keyring
+from guard.stores.reading import to_read
 
 DEFAULT_POLICY = "policies/"
 RESTORED = "a backup was put back into this store, so no action starts; say so first: guard serve restored --reason TEXT"
@@ -105,7 +106,7 @@ def check_file(path: Path) -> None:
     if not path.is_file():
         raise UsageError(f"{shown}: there is no such store (run the program first, or name its store with --store)")
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        with closing(to_read(path)) as connection:
             ours = connection.execute(schema.HAS_VERSION).fetchone()[0]
     except sqlite3.OperationalError as error:
         raise UsageError(f"{shown}: this file cannot be read ({error})") from error

@@ -24,7 +24,9 @@ def entries(store: Store) -> tuple[list[Entry], Verified]:
     """Every record, and what the check of every chain says. Records of several chains come by time, those of one in its order."""
     chains = {chain: store.audit(chain=chain) for chain in range(store.chains)}
     read = [[entry(one) for one in sealed] for sealed in chains.values()]
-    return list(merge(*read, key=lambda one: (str(one.at("ts") or ""), str(one.at("id") or "")))), verify_chains(chains)
+    return list(merge(*read, key=lambda one: (str(one.at("ts") or ""), str(one.at("id") or "")))), verify_chains(
+        chains, store.beginnings()
+    )
 
 
 def table_lines(found: Sequence[Entry], *, indent: str = "") -> list[str]:

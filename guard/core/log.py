@@ -75,6 +75,55 @@ class Tabled:
     says: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rowed:
+    """One call as its row has it, for who verifies: its status and attempt, whether it was ever taken, and the digest of its outcome where that can be told."""
+
+    tenant: str
+    conversation: str
+    turn: int
+    position: int
+    status: str
+    attempt: int
+    claimed: bool
+    digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """The counters of one conversation as its row has them: turns, messages of the user, and runs."""
+
+    tenant: str
+    conversation: str
+    turns: int
+    words: int
+    runs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """A month of records that was closed: its number from 1, until when its records are (exclusive), the SHA-256 of their export and where each chain ends.
+
+    `ends` also names chains that had nothing new. `dropped` is when its records began to leave the store, but for the last one of each chain.
+    """
+
+    number: int
+    month: str
+    until: float
+    digest: str
+    ends: Mapping[int, Head]
+    closed: float = 0.0
+    dropped: float | None = None
+
+
+def left(segments: Sequence[Segment]) -> dict[int, Head]:
+    """By chain the end of the last segment that was dropped."""
+    found: dict[int, Head] = {}
+    for one in sorted(segments, key=lambda one: one.number):
+        found |= dict(one.ends) if one.dropped is not None else {}
+    return found
+
+
 Signer: TypeAlias = Callable[[Standing], tuple[Checkpoint, Event] | None]
 """Makes the next checkpoint and its record, or None where none is due."""
 
@@ -100,6 +149,17 @@ class Log(Protocol):
     def tabled(self) -> Mapping[str, Tabled]:
         """For who verifies: what the tables say of each approval and each grant. Nothing where nobody but this program can change them."""
 
+    def ledgered(
+        self, after: tuple[Any, ...] = (), limit: int = 1000
+    ) -> tuple[tuple[Any, ...], Sequence[Rowed], Mapping[int, Head]]:
+        """For who verifies: calls behind a place, the place of the last one (empty: there are no more), and the heads of the chains at that moment."""
+
+    def counted(self, after: str = "", limit: int = 1000) -> tuple[str, Sequence[Counted], Mapping[int, Head]]:
+        """For who verifies: the counters of conversations behind one, likewise."""
+
+    def overdrawn(self) -> tuple[str, ...]:
+        """For who verifies: budgets whose total is not the sum of what calls hold of them, in words."""
+
     def announce(self, events: Sequence[Event]) -> None:
         """Have these written with whatever is written next, at the latest when the store is closed; a crash before that loses them."""
 
@@ -108,6 +168,21 @@ class Log(Protocol):
 
     def checkpoints(self, *, unsent: bool = False) -> tuple[Checkpoint, ...]:
         """The checkpoints that were made, oldest first, or those of them that no place outside has taken yet."""
+
+    def segments(self) -> tuple[Segment, ...]:
+        """The months that were closed, oldest first."""
+
+    def beginnings(self) -> Mapping[int, Head]:
+        """By chain the record up to which records may have left with closed months; it is there itself."""
+
+    def open_before(self, moment: float) -> tuple[str, ...]:
+        """What began before this time and is not over: some of the approvals that are pending or may be used, and of the calls that are started or unknown."""
+
+    def close_segment(self, one: Segment, event: Event) -> Segment | None:
+        """Keep a new segment and its record, in one transaction; None where another one was closed meanwhile, or something in it is open."""
+
+    def drop_segment(self, number: int, event: Event, *, most: int) -> int:
+        """Delete some of the records that a segment covers, the oldest first; how many went. The first time `event` is written with it."""
 
     def sent(self, number: int) -> None:
         """Remember that the checkpoints up to this number were taken by every place outside."""

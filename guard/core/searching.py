@@ -16,7 +16,7 @@ class Sought:
     Times are seconds since the epoch, `since` included and `until` not. A kind may end with `*`. `person` finds the records of one principal, and
     those with one of `tags`, the keyed hashes of a personal value. `newest` is the order; `behind` goes on behind one record (microseconds,
     chain, seq) in that order. `asked` finds what belongs to some approval. Of what is kept under several
-    names (a conversation, a person) all may be given. Texts are compared by their first 200 characters.
+    names (a conversation, a person), and of approvals, all may be given. Texts are compared by their first 200 characters.
     """
 
     since: float | None = None
@@ -27,7 +27,7 @@ class Sought:
     turn: int | None = None
     position: int | None = None
     call: str | None = None
-    approval: str | None = None
+    approval: str | tuple[str, ...] | None = None
     tool: str | None = None
     verdict: str | None = None
     state: str | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 ZEROS = "0" * 64
@@ -79,9 +79,14 @@ def changed(record: Record) -> str:
 
 
 class Chains:
-    """Checks records as they come: of each chain in their order, chains in any. Remembers the hashes that checkpoints ask for."""
+    """Checks records as they come: of each chain in their order, chains in any. Remembers the hashes that checkpoints ask for.
 
-    def __init__(self, wanted: Iterable[tuple[int, int]] = (), *, partial: bool = False) -> None:
+    `starts`: by chain the last record with which it may begin, since what was before it left.
+    """
+
+    def __init__(
+        self, wanted: Iterable[tuple[int, int]] = (), *, partial: bool = False, starts: Mapping[int, int] | None = None
+    ) -> None:
         self.good = 0
         self.heads: dict[int, tuple[int, str]] = {}
         self.broken: dict[int, Problem] = {}
@@ -89,7 +94,7 @@ class Chains:
         self.later: dict[int, int] = {}  # chains that begin later, and with which record
         self.file: int | None = None  # the number of the last file
         self.problems: list[Problem] = []  # with files, besides
-        self._wanted, self._partial = set(wanted), partial
+        self._wanted, self._partial, self._starts = set(wanted), partial, starts or {}
 
     def begin(self, file: Begin) -> None:
         """Check that a file has the next number and goes on where the records before it end; a chain that does not is broken there."""
@@ -127,7 +132,7 @@ class Chains:
 
     def _first(self, record: Record) -> tuple[int, str]:
         """What is before the first record of a chain that comes."""
-        if self._partial and record.seq > 1:
+        if record.seq > 1 and (self._partial or record.seq <= self._starts.get(record.chain, 0)):
             self.later[record.chain] = record.seq
             return record.seq - 1, record.prev
         return 0, ZEROS

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from guard.proof.chains import ZEROS, Begin, Chains, Problem, Record
 from guard.proof.notes import Judge, Key, Note, leaves_of, read_note, root_of, signed
+from guard.proof.segments import Gone, Segments, gone_line, gone_plain
 
 _MARK = '"kind":"audit.checkpoint"'
 
@@ -46,6 +47,10 @@ class Report:
     unsigned: str = ""  # why no signature was checked
     newest: Note | None = None
     begins: int = 0  # chains that begin later than with their first record
+    heads: Mapping[int, tuple[int, str]] = field(default_factory=dict)  # the last record of each chain that holds
+    before: int = 0  # so many records are not among those that were checked
+    gone: list[Gone] = field(default_factory=list)  # closed months that were dropped
+    segments: Segments = field(default_factory=Segments)
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -58,11 +63,18 @@ class Report:
         """How many records the newest checkpoint covers."""
         return self.newest.records if self.newest else 0
 
+    @property
+    def reach(self) -> int:
+        """The last record of chain 0 that the newest checkpoint covers, where its signature was checked."""
+        if self.newest is None or self.unsigned:
+            return 0
+        return max((seq for chain, seq, _ in self.newest.heads if chain == 0), default=0)
+
 
 def check(asked: Asked) -> Report:
     """Check the checkpoints, then every record, then one against the other."""
     report = Report(outside=len(asked.notes))
-    inside = _inside(asked)
+    inside = _inside(asked, report.segments)
     notes = _ordered([*asked.notes, *inside], report)
     report.checkpoints = len(notes)
     report.unsigned = _unsigned(asked) if notes else ""
@@ -70,24 +82,30 @@ def check(asked: Asked) -> Report:
     wanted = {(chain, seq) for note in notes for chain, seq, _ in note.heads}
     tops = asked.tops()
     wanted.update((chain, seq) for chain, (seq, _) in tops.items())
-    chains = Chains(wanted, partial=asked.partial)
+    wanted |= report.segments.wanted()
+    chains = Chains(wanted, partial=asked.partial, starts=report.segments.starts())
     for record, also in asked.read():
         if isinstance(record, Record):
             chains.add(record, also)
         else:
             chains.begin(record)
     report.records, report.chains, report.begins = chains.good, len(chains.heads), len(chains.later)
+    report.heads, report.before = dict(chains.heads), sum(first - 1 for first in chains.later.values())
     report.problems += asked.problems + chains.problems
     report.problems += [chains.broken[chain] for chain in sorted(chains.broken)]
     _tops(tops, asked.tops(), chains, report)
     _against(notes, chains, report)
+    report.problems += report.segments.problems(chains.later, chains.hashes)
+    report.gone = report.segments.gone(chains.later, report.reach)
     return report
 
 
-def _inside(asked: Asked) -> list[Note]:
-    """The checkpoints that the log itself holds."""
+def _inside(asked: Asked, segments: Segments) -> list[Note]:
+    """The checkpoints that the log itself holds; besides, the months that were closed."""
     found = []
     for record, _ in (asked.bodies or asked.read)():
+        if isinstance(record, Record):
+            segments.add(record)
         if isinstance(record, Record) and record.chain == 0 and isinstance(record.body, str) and _MARK in record.body:
             try:
                 found.append(read_note(json.loads(record.body)["checkpoint"]["note"], record.where or f"record {record.seq}"))
@@ -161,10 +179,10 @@ def _against(notes: list[Note], chains: Chains, report: Report) -> None:
     bad: set[int] = set(chains.broken)
     agreed: dict[int, int] = {}  # the newest record of each chain that some checkpoint confirms
     for note in notes:
-        whole = True
-        for chain, seq, own in note.heads:
-            if not seq or seq < chains.later.get(chain, 0):
-                continue
+        whole = not chains.later  # where chains begin later, a checkpoint agrees that meets some record that is there
+        compared = [head for head in note.heads if head[1] and head[1] >= chains.later.get(head[0], 0)]
+        whole = whole or bool(compared)
+        for chain, seq, own in compared:
             if chains.hashes.get((chain, seq)) == own:
                 agreed[chain] = seq
                 continue
@@ -197,6 +215,7 @@ def told(report: Report) -> list[str]:
     lines.append(f"{'records':<13}{report.records} in {report.chains} {plural} follow each other")
     if report.begins:
         lines.append(f"{'':<13}{report.begins} of the chains begin later than with record 1; what was before is not looked at")
+    lines += [f"{'dropped':<13}{gone_line(one)}" for one in report.gone]
     lines.append(f"{'checkpoints':<13}{_checkpoints(report)}")
     lines.append(f"{'proved':<13}{_proved(report)}")
     lines.append(f"{'not proved':<13}{_unproved(report)}")
@@ -227,14 +246,18 @@ def _proved(report: Report) -> str:
     if report.newest is None or report.unsigned:
         return "no single record was changed, added, taken out or moved without all behind it being written anew"
     when = f"since checkpoint {report.newest.number} was signed"
-    return f"the first {report.covered} records are what they were {when}: none was changed, added, taken out or moved"
+    left = f"; {report.before} of them are not here, their exports prove what they say" if report.gone else ""
+    return f"the first {report.covered} records are what they were {when}: none was changed, added, taken out or moved{left}"
 
 
 def _unproved(report: Report) -> str:
+    loose = [one.closed.month for one in report.gone if not one.covered]
+    if loose and report.newest is not None and not report.unsigned:
+        return f"that {', '.join(loose)} was closed before its records were dropped: no signed checkpoint covers the record that says so"
     if report.newest is None or report.unsigned:
         return "whoever can write the log could have written it anew or cut off its end: only a signed checkpoint kept elsewhere would show it"
     kept = "" if report.outside else ", nor that newer checkpoints were not cut off with the log, since none was kept elsewhere"
-    rest = max(report.records - report.covered, 0)
+    rest = max(report.records + report.before - report.covered, 0)
     return f"the {rest} records behind it{kept}; and that a record was true when it was written"
 
 
@@ -250,6 +273,7 @@ def plain(report: Report) -> dict[str, object]:
         "signatures": "none" if not report.checkpoints else "not checked" if report.unsigned else "checked",
         "signatures_why": report.unsigned or None,
         "up_to": None if newest is None else {"checkpoint": newest.number, "time": newest.time, "records": newest.records},
+        "dropped": [gone_plain(one) for one in report.gone],
         "problems": [
             {"chain": one.chain, "seq": one.seq, "where": one.where or None, "what": one.what} for one in report.problems
         ],

@@ -7,6 +7,7 @@ say is not compared. Comes after `chains` and `granted`; the command line uses i
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -14,6 +15,7 @@ from typing import Any, Final
 from guard.core.log import Tabled
 from guard.proof.chains import Problem
 from guard.proof.granted import Granted
+from guard.proof.ran import KINDS, Ran
 
 _ENDS: Final = {
     "approval.expired": "expired",
@@ -25,7 +27,8 @@ _ENDS: Final = {
     "call.begin": "consumed",
 }
 _MARK: Final = '"approval":"'
-_END: Final = '"kind":"call.end"'
+_KIND: Final = '"kind":"'
+_NEAR: Final = 400  # characters of a body among which its kind stands
 _ASKED: Final = ("need", "by", "self", "decide_by", "revision")
 _TOLD: Final = {
     "need": "how many must say yes",
@@ -36,6 +39,7 @@ _TOLD: Final = {
     "revision": "its revision",
     "fingerprint": "which call it is about",
 }
+_STANDING: Final = ("scope", "uses", "until", "need", "tenant", "principal", "conversation", "tool", "definition", "approval")
 Place = tuple[int, int]
 _Call = tuple[str, ...]
 
@@ -52,11 +56,11 @@ class Replay:
         self.begun: dict[str, tuple[_Call, int, bool]] = {}  # the call, its last attempt, and whether it has ended well
         self.place: dict[str, Place] = {}  # the last record about it
         self.wrong: list[Problem] = []
-        self.grants = Granted()
+        self.grants, self.ran = Granted(), Ran()
 
     def add(self, chain: int, seq: int, body: str) -> None:
         """The next record of its chain. One that cannot be read says nothing, as its hash will tell."""
-        if not isinstance(body, str) or not (_MARK in body or (self.grants.drawn and _END in body)):
+        if not isinstance(body, str) or not (_MARK in body or _kind(body) in KINDS):
             return
         try:
             found = json.loads(body)
@@ -66,6 +70,10 @@ class Replay:
         if not isinstance(kind, str):
             return
         self.grants.add(kind, found, (chain, seq))
+        if kind in KINDS:
+            self.ran.add(kind, found, (chain, seq))
+        else:
+            self.ran.turned(found)
         if isinstance(name, str):
             self._told(name, kind, found, (chain, seq))
 
@@ -131,9 +139,16 @@ class Replay:
     def _set(self, name: str, status: str, place: Place) -> None:
         self.status[name], self.place[name] = status, place
 
-    def against(self, before: Mapping[str, Tabled], after: Mapping[str, Tabled]) -> Iterator[Problem]:
-        """What of the tables contradicts the records, where it was the same before these were read and is behind; first what of the records themselves cannot be."""
+    def against(
+        self, before: Mapping[str, Tabled], after: Mapping[str, Tabled], carried: Mapping[str, str] | None = None
+    ) -> Iterator[Problem]:
+        """What of the tables contradicts the records, where it was the same before these were read and is behind; first what of the records themselves cannot be.
+
+        `carried`: where earlier records left with closed months, the grants that stood then. No approval was open then, so what is over is not compared.
+        """
         yield from self.wrong
+        if carried is not None:
+            before, after = self._without(before, carried), self._without(after, carried)
         grants = {name: one for name, one in after.items() if one.status in ("given", "revoked") and name.startswith("gr_")}
         for name in sorted({*before, *self.status} - {*grants, *self.grants.given}):
             one = after.get(name)
@@ -143,12 +158,19 @@ class Replay:
                 yield from self._differing(name, one)
         yield from self.grants.against(before, grants, self.voters)
 
+    def _without(self, rows: Mapping[str, Tabled], carried: Mapping[str, str]) -> dict[str, Tabled]:
+        """Rows without those whose records all left: approvals that are over, grants that were revoked or stand as they stood."""
+        known = {*self.status, *self.grants.given}
+        return {name: one for name, one in rows.items() if name in known or not _left(one, carried.get(name))}
+
     def _differing(self, name: str, one: Tabled) -> Iterator[Problem]:
         status, votes = self.status.get(name), tuple(self.votes.get(name, ()))
         if status is None:
             yield Problem("", f"approval {name} stands in the store, and no record is about it")
         elif one.status != status:
             yield self._problem(name, f"is {one.status} in the store, and {status} by the records")
+        elif name not in self.known:
+            return  # of how it was asked nothing was read
         elif one.votes != votes:
             yield self._problem(name, f"has other votes in the store ({_told(one.votes)}) than in the records ({_told(votes)})")
         elif (others := self._others(name, one.voters)) is not None:
@@ -170,6 +192,23 @@ class Replay:
     def _problem(self, name: str, what: str) -> Problem:
         chain, seq = self.place[name]
         return Problem("", f"approval {name} {what}", chain, seq)
+
+
+def _kind(body: str) -> str:
+    begin = body.find(_KIND, 0, _NEAR) + len(_KIND)
+    return body[begin : body.find('"', begin, begin + _NEAR)]
+
+
+def _left(one: Tabled, carried: str | None) -> bool:
+    """Whether nobody need be told that there is no record about a row."""
+    if one.status == "given":
+        return carried == standing_digest(one)
+    return one.status not in ("pending", "approved", "missing")
+
+
+def standing_digest(one: Tabled) -> str:
+    """What a closed month keeps of a grant that stands: a digest of its terms, without what it says of arguments."""
+    return hashlib.sha256(json.dumps({name: one.says.get(name) for name in _STANDING}, sort_keys=True).encode()).hexdigest()
 
 
 def _told(votes: tuple[str, ...]) -> str:

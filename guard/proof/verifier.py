@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-_PARTS = ("chains", "exports", "notes", "checking", "alone")
+_PARTS = ("chains", "exports", "notes", "segments", "checking", "alone")
 
 
 def source() -> str:

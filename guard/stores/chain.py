@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from guard.core.log import NOTHING, Head
 from guard.core.ports import Event, Sealed, Store
 from guard.core.replacing import replace
 from guard.core.values import encode
@@ -136,20 +137,34 @@ def _beginning(chain: int) -> bytes:
     return b"guard-audit-v1\0" + len(name).to_bytes(8) + name
 
 
-def verify(records: Iterable[Sealed], *, after: Sealed | None = None) -> Verified:
-    """Check the records of one chain in the order given, from its beginning or behind `after` (which is taken as true)."""
+def verify(records: Iterable[Sealed], *, after: Sealed | None = None, start: Head = NOTHING) -> Verified:
+    """Check the records of one chain in the order given, from its beginning or behind `after` (which is taken as true).
+
+    `start`: up to this record, which must be there, earlier ones may have left the store.
+    """
     last, good = after, 0
     for record in records:
+        if last is None and _left(record, start):
+            last = replace(record, seq=record.seq - 1, hash=record.prev)
         why = _wrong(record, last)
+        if not why and last is not None and record.seq == start[0] and record.hash != start[1]:
+            why = "the record is not the one up to which records left the store"
         if why:
             return Verified(ok=False, records=good, first_bad_seq=record.seq, why=why)
         last, good = record, good + 1
     return Verified(ok=True, records=good)
 
 
-def verify_chains(chains: Mapping[int, Iterable[Sealed]]) -> Verified:
-    """Check whole chains, each under its number; how many records held in all, and the first bad one of the first bad chain."""
-    found = {chain: verify(records) for chain, records in chains.items()}
+def _left(first: Sealed, start: Head) -> bool:
+    return type(first.seq) is int and 1 < first.seq <= start[0]
+
+
+def verify_chains(chains: Mapping[int, Iterable[Sealed]], starts: Mapping[int, Head] | None = None) -> Verified:
+    """Check whole chains, each under its number; how many records held in all, and the first bad one of the first bad chain.
+
+    `starts`: see `Log.beginnings`.
+    """
+    found = {chain: verify(records, start=(starts or {}).get(chain, NOTHING)) for chain, records in chains.items()}
     total = sum(one.records for one in found.values())
     bad = next((replace(one, records=total, chain=chain) for chain, one in found.items() if not one.ok), None)
     return bad or Verified(ok=True, records=total)
@@ -157,7 +172,7 @@ def verify_chains(chains: Mapping[int, Iterable[Sealed]]) -> Verified:
 
 def verify_store(store: Store) -> Verified:
     """Check every chain of a store, from its first record to its newest."""
-    return verify_chains({chain: _pages(store, chain) for chain in range(store.chains)})
+    return verify_chains({chain: _pages(store, chain) for chain in range(store.chains)}, store.beginnings())
 
 
 def _pages(store: Store, chain: int) -> Iterator[Sealed]:

@@ -237,7 +237,8 @@ def _in_order(counts: Mapping[tuple[Any, ...], int]) -> Counts:
 
 def chosen(records: Iterable[Read | Sealed], sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
     """Columns of those of `records` that are looked for."""
-    return tuple(tuple(made[name] for name in names) for made, _ in scan(records, sought))
+    found = ({**made, "chain": one.chain, "seq": one.seq} for made, one in scan(records, sought))
+    return tuple(tuple(made[name] for name in names) for made in found)
 
 
 def filed(record: Sealed) -> Filed:

@@ -83,7 +83,11 @@ class Asking:
     """
 
     def __init__(self, sought: Sought, kind: str | None) -> None:
-        self.at = "+f.at" if kind is not None and kind.endswith("*") else "f.at"
+        wide = kind is not None and kind.endswith("*")
+        self.at = "+f.at" if wide and not sought.asked else "f.at"
+        self.kind = (
+            "f.kind || ''" if wide and sought.asked else "f.kind"
+        )  # what belongs to approvals has an index by time of its own
         self.parts: list[str] = []
         self.values: list[Any] = []
         self._kind(kind)
@@ -114,7 +118,7 @@ class Asking:
 
     def _kind(self, kind: str | None) -> None:
         if kind is not None and kind.endswith("*"):
-            self._put("f.kind >= ? AND f.kind < ?", kind[:-1], kind[:-1] + "\U0010ffff")
+            self._put(f"{self.kind} >= ? AND {self.kind} < ?", kind[:-1], kind[:-1] + "\U0010ffff")
         elif kind is not None:
             self._put("f.kind = ?", kind)
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from guard.core.log import Sealed
-from guard.core.searching import Sought
+from guard.core.log import NOTHING, Counted, Head, Rowed, Sealed, Stray, Tabled, left
+from guard.core.searching import Filed, Sought
 from guard.core.values import Json, keyed
 from guard.stores import filing, rows, schema, sql
 from guard.stores.faults import CAUGHT, store_error
+from guard.stores.reading import to_read
 from guard.stores.sql_tables import SqlTables
 from guard.stores.stamp import Stamps
 from guard.stores.tail import Tail
@@ -33,13 +34,10 @@ class FileLog:
 
     def __init__(self, path: Path, *, busy: float = 10.0) -> None:
         try:
-            self._connection = sqlite3.connect(
-                f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=busy, isolation_level=None
-            )
-            self._connection.execute("PRAGMA query_only = ON")
-            self._connection.execute("PRAGMA trusted_schema = OFF")
+            self._connection = to_read(path, busy)
             found = self._connection.execute(schema.READ_KEY).fetchone()
             self.indexed = bool(self._connection.execute(_FILED).fetchone()[0])
+            self.current = self._connection.execute(schema.READ_VERSION).fetchone()[0] == schema.VERSION
         except sqlite3.Error as error:
             raise store_error(error) from None
         self.secret = rows.key(None if found is None else found[0], schema.KEY_BYTES)
@@ -94,6 +92,53 @@ class FileLog:
         while page := self.audit(after=after, limit=_PAGE):
             yield from map(filing.read, page)
             after = page[-1].seq
+
+    def beginnings(self) -> Mapping[int, Head]:
+        """By chain the record up to which records may have left."""
+        return left(self._run(self._tables.segments)) if self.current else {}
+
+    # for who verifies, in a file of this version
+
+    def heads(self) -> Mapping[int, Head]:
+        """The newest record of the one chain."""
+        found: Mapping[int, Head] = self._run(self._tables.heads_now)
+        return {0: found.get(0, NOTHING)}
+
+    def strays(self) -> tuple[Stray, ...]:
+        """Rows that stand where the log has no place for one."""
+        found: tuple[Stray, ...] = self._run(lambda: self._tables.strays(self.chains))
+        return found
+
+    def tabled(self) -> Mapping[str, Tabled]:
+        """What the tables say of each approval and each grant."""
+        found: Mapping[str, Tabled] = self._run(self._tables.tabled)
+        return found
+
+    def ledgered(
+        self, after: tuple[Any, ...] = (), limit: int = 1000
+    ) -> tuple[tuple[Any, ...], Sequence[Rowed], Mapping[int, Head]]:
+        """Calls as they stand."""
+        found: tuple[tuple[Any, ...], Sequence[Rowed], Mapping[int, Head]] = self._run(
+            lambda: (*self._tables.ledgered(after, limit), self._tables.heads_now())
+        )
+        return found
+
+    def counted(self, after: str = "", limit: int = 1000) -> tuple[str, Sequence[Counted], Mapping[int, Head]]:
+        """Counters of conversations as they stand."""
+        found: tuple[str, Sequence[Counted], Mapping[int, Head]] = self._run(
+            lambda: (*self._tables.counted(after, limit), self._tables.heads_now())
+        )
+        return found
+
+    def overdrawn(self) -> tuple[str, ...]:
+        """Budgets whose total is not the sum of what is drawn."""
+        found: tuple[str, ...] = self._run(self._tables.overdrawn)
+        return found
+
+    def copies(self, *, chain: int = 0, after: int = 0, limit: int = 1000) -> tuple[Filed, ...]:
+        """What is filed about the records behind `after`."""
+        found: tuple[Filed, ...] = self._run(lambda: self._tables.copies(chain, after, limit))
+        return found
 
     def now(self) -> float:
         """Seconds since the epoch."""

@@ -6,9 +6,9 @@ Holds no rule about what is recorded. Comes after `announcing` and before `ledge
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
-from guard.core.log import NOTHING, Checkpoint, Head, Sealed, Signer, Standing, Stray, Tabled
+from guard.core.log import NOTHING, Checkpoint, Counted, Head, Rowed, Sealed, Segment, Signer, Standing, Stray, Tabled, left
 from guard.core.ports import Event
 from guard.stores.announcing import Announcing
 from guard.stores.backend import Backend
@@ -51,6 +51,20 @@ class LogStore:
         """What the tables say of each approval."""
         return self._tables.read(lambda tables: tables.tabled())
 
+    def ledgered(
+        self, after: tuple[Any, ...] = (), limit: int = 1000
+    ) -> tuple[tuple[Any, ...], Sequence[Rowed], Mapping[int, Head]]:
+        """Calls as they stand, and the heads of that moment."""
+        return self._tables.read(lambda tables: (*tables.ledgered(after, limit), self._whole(tables.heads_now())))
+
+    def counted(self, after: str = "", limit: int = 1000) -> tuple[str, Sequence[Counted], Mapping[int, Head]]:
+        """Counters of conversations as they stand, and the heads of that moment."""
+        return self._tables.read(lambda tables: (*tables.counted(after, limit), self._whole(tables.heads_now())))
+
+    def overdrawn(self) -> tuple[str, ...]:
+        """Budgets whose total is not the sum of what is drawn."""
+        return self._tables.read(lambda tables: tables.overdrawn())
+
     def _whole(self, found: Mapping[int, Head]) -> dict[int, Head]:
         return {chain: found.get(chain, NOTHING) for chain in range(self.chains)}
 
@@ -67,6 +81,43 @@ class LogStore:
             return one
 
         return self._tables.write(signed)
+
+    def segments(self) -> tuple[Segment, ...]:
+        """The months that were closed."""
+        return self._tables.read(lambda tables: tables.segments())
+
+    def beginnings(self) -> Mapping[int, Head]:
+        """By chain the record up to which records may have left."""
+        return left(self.segments())
+
+    def open_before(self, moment: float) -> tuple[str, ...]:
+        """What began before this time and is not over."""
+        return self._tables.read(lambda tables: tables.open_before(moment))
+
+    def close_segment(self, one: Segment, event: Event) -> Segment | None:
+        """Keep a new segment and its record."""
+
+        def closed(tables: Tables) -> Segment | None:
+            known = tables.segments()
+            if len(known) + 1 != one.number or any(one.until <= other.until for other in known) or tables.open_before(one.until):
+                return None
+            tables.add_segment(one)
+            tables.append(event)
+            return one
+
+        return self._tables.write(closed)
+
+    def drop_segment(self, number: int, event: Event, *, most: int) -> int:
+        """Delete some of the records that a segment covers."""
+
+        def dropped(tables: Tables) -> int:
+            one = next(one for one in tables.segments() if one.number == number)
+            if one.dropped is None:
+                tables.append(event)
+                tables.mark_dropped(number)
+            return tables.let_go(one, most)
+
+        return self._tables.write(dropped)
 
     def checkpoints(self, *, unsent: bool = False) -> tuple[Checkpoint, ...]:
         """The checkpoints, oldest first."""

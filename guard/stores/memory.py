@@ -25,14 +25,14 @@ from guard.stores.gate import Gate
 from guard.stores.ledger import LedgerStore
 from guard.stores.locks import OPEN
 from guard.stores.memory_doubts import Room
-from guard.stores.memory_erasing import MemoryErasing
 from guard.stores.memory_grants import MemoryGrants
 from guard.stores.memory_outbox import MemoryOutbox
+from guard.stores.memory_segments import MemorySegments
 from guard.stores.stamp import Stamps
 from guard.stores.tables import Home, Mark, Place, Plain, T, Tables, Talk
 
 
-class MemoryTables(MemoryOutbox, MemoryGrants, MemoryErasing):
+class MemoryTables(MemoryOutbox, MemoryGrants, MemorySegments):
     """`Tables` in dicts. The object itself is the transaction."""
 
     blocking = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from guard.stores import postgres_filing, schema, sql, steps_query, steps_records, steps_revisions
+from guard.stores import postgres_filing, schema, sql, steps_query, steps_records, steps_revisions, steps_segments
 from guard.stores.postgres_functions import GUARD_TAKE
 
 CHAINS: Final = 32
@@ -75,6 +75,7 @@ EXTRAS: dict[int, tuple[str, ...]] = {
     schema.STEPS.index(steps_records.STEP): steps_records.DATABASE,
     schema.STEPS.index(steps_query.STEP): postgres_filing.STEP,
     schema.STEPS.index(steps_revisions.STEP): (*steps_revisions.DATABASE, *postgres_filing.BEHIND),
+    schema.STEPS.index(steps_segments.STEP): steps_segments.DATABASE,
 }
 """What PostgreSQL needs besides step n of the schema."""
 

@@ -244,7 +244,7 @@ def _outcome(shown: Json, told: Json, arguments: Json) -> Outcome:
         status=status,
         reason=None if reason is None else Reason(reason),
         arguments=arguments if same else other,
-        content=_content(content),
+        content=content_of(content),
         replayed=replayed,
         approval=approval,
         turn=turn,
@@ -253,7 +253,8 @@ def _outcome(shown: Json, told: Json, arguments: Json) -> Outcome:
     )
 
 
-def _content(stored: Json) -> Content:
+def content_of(stored: Json) -> Content:
+    """What went back, from its place in the column of an outcome."""
     if isinstance(stored, str):
         return stored
     return tuple(block if isinstance(block, str) else Image(data=block[0], media_type=block[1]) for block in stored)

@@ -8,7 +8,7 @@ from typing import Any
 from guard.core.log import Checkpoint, Head, Stray, Tabled
 from guard.errors import StoreError
 from guard.stores import sql, tabled
-from guard.stores.sql_budgets import SqlBudgets
+from guard.stores.sql_ledgered import SqlLedgered
 
 _CHECKPOINTS = "SELECT number, at, records, note FROM checkpoints"
 ALL = _CHECKPOINTS + " ORDER BY number"
@@ -25,12 +25,14 @@ ABOUT_NONE = {
     for table in ("filed", "tags")
 }
 """Each is one statement, so that a record and what is filed about it meanwhile are both seen, or neither."""
+OPENED = "SELECT chain, seq FROM segment_ends WHERE dropping <> 0 LIMIT ?"
+"""Only the transaction that drops a segment says so."""
 STATES = "SELECT id, status, fingerprint, expires_at, detail FROM approvals"
 VOTED = "SELECT approval, status, voter FROM votes ORDER BY approval, number"
 GRANTED = "SELECT g.id, g.tenant, g.principal, g.tool, g.approval, g.until, g.revoked, g.detail, p.body FROM grants g LEFT JOIN payloads p ON p.id = g.payload"
 
 
-class SqlLog(SqlBudgets):
+class SqlLog(SqlLedgered):
     """Checkpoints in a table."""
 
     def heads_now(self) -> Mapping[int, Head]:
@@ -45,6 +47,7 @@ class SqlLog(SqlBudgets):
         """Rows where no record can be."""
         found = {"audit": self.all(ELSEWHERE, (chains, _SOME))}
         found |= {table: self.all(statement, (_SOME,)) for table, statement in ABOUT_NONE.items()}
+        found["segment_ends"] = self.all(OPENED, (_SOME,))
         return tuple(Stray(table=table, chain=chain, seq=seq) for table, rows in found.items() for chain, seq in rows)
 
     def tabled(self) -> Mapping[str, Tabled]:

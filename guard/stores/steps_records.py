@@ -13,18 +13,18 @@ STEP: Final = (
         number INTEGER PRIMARY KEY, at DOUBLE PRECISION NOT NULL, records BIGINT NOT NULL, note TEXT NOT NULL, sent INTEGER NOT NULL)""",
 )
 
-_REFUSED: Final = "records of the audit and votes are only ever added"
+REFUSED: Final = "records of the audit and votes are only ever added"
 _KEPT: Final = ("audit", "votes")
 
 FILE: Final = tuple(
-    f"CREATE TRIGGER IF NOT EXISTS {table}_{act.lower()} BEFORE {act} ON {table} BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END"
+    f"CREATE TRIGGER IF NOT EXISTS {table}_{act.lower()} BEFORE {act} ON {table} BEGIN SELECT RAISE(ABORT, '{REFUSED}'); END"
     for table in _KEPT
     for act in ("UPDATE", "DELETE")
 )
 """What a file needs besides."""
 
 DATABASE: Final = (
-    f"CREATE OR REPLACE FUNCTION guard_kept() RETURNS trigger LANGUAGE plpgsql AS $guard$ BEGIN RAISE EXCEPTION '{_REFUSED}'; END $guard$",
+    f"CREATE OR REPLACE FUNCTION guard_kept() RETURNS trigger LANGUAGE plpgsql AS $guard$ BEGIN RAISE EXCEPTION '{REFUSED}'; END $guard$",
     *(
         f"CREATE OR REPLACE TRIGGER {table}_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION guard_kept()"
         for table in _KEPT

@@ -1,0 +1,161 @@
+"""Ran: what the records say of each call that began or ended, and of each conversation's counters, held against the rows.
+
+The ledger decides by those rows what may run again and what counts as done. A row may say less than the records where these are newer, so both are read as of one
+moment. Only what can never be right is told: a late end of an earlier attempt is on record and changes no row. Comes after `chains` and before `tables`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from guard.core.log import Counted, Rowed
+from guard.proof.chains import Problem
+
+KINDS: Final = frozenset({"call.begin", "call.end", "call.unknown", "call.reconciled", "user.said"})
+_WELL, _BADLY, _UNKNOWN, _SETTLED = (
+    1,
+    2,
+    4,
+    8,
+)  # how it ended, by any record; settled: by a person's word, of whose text no digest stands in the record
+_ENDS: Final = {"ok": _WELL, "error": _BADLY, "unknown": _UNKNOWN}
+_NEEDED: Final = {"done": (_WELL, "ended well"), "failed": (_BADLY, "failed"), "unknown": (_UNKNOWN, "is unknown")}
+_TAKEN: Final = frozenset({"started", "done", "failed", "unknown", "refused"})
+_Key = tuple[str, str, int, int]
+
+
+class _Call:
+    """One call by its records: its last attempt, how it ended, what digests of its outcome there are, and the last record about it."""
+
+    __slots__ = ("attempt", "digests", "ends", "place")
+
+    def __init__(self) -> None:
+        self.attempt = self.ends = 0
+        self.digests: tuple[str, ...] = ()
+        self.place = (0, 0)
+
+
+class Ran:
+    """What the records say, as they come: of each chain in their order."""
+
+    def __init__(self) -> None:
+        self._calls: dict[_Key, _Call] = {}
+        self._talks: dict[tuple[str, str], tuple[int, int]] = {}  # how often the user spoke, and the last turn
+        self._seen: set[_Key] = set()
+
+    def add(self, kind: str, found: dict[str, Any], place: tuple[int, int]) -> None:
+        """The next record, of one of `KINDS`."""
+        tenant, conversation = found.get("tenant"), found.get("conversation")
+        if not isinstance(tenant, str) or not isinstance(conversation, str):
+            return
+        home = (tenant, conversation)
+        said, last = self._talks.get(home, (0, 0))
+        turn, position = found.get("turn"), found.get("position")
+        if kind == "user.said":
+            self._talks[home] = (said + 1, last)
+        elif type(turn) is int and type(position) is int:
+            self._talks[home] = (said, max(last, turn))
+            call = self._calls.setdefault((*home, turn, position), _Call())
+            self._call(call, kind, found)
+            call.place = place
+
+    def turned(self, found: dict[str, Any]) -> None:
+        """Another record that is read, too: its conversation had got as far as that turn."""
+        tenant, conversation, turn = (found.get(name) for name in ("tenant", "conversation", "turn"))
+        if isinstance(tenant, str) and isinstance(conversation, str) and type(turn) is int:
+            said, last = self._talks.get((tenant, conversation), (0, 0))
+            self._talks[tenant, conversation] = (said, max(last, turn))
+
+    def _call(self, call: _Call, kind: str, found: dict[str, Any]) -> None:
+        exec_, result = found.get("exec"), found.get("result")
+        told = exec_ if isinstance(exec_, dict) else {}
+        if kind == "call.begin":
+            attempt = told.get("attempt")
+            call.attempt = max(call.attempt, attempt if type(attempt) is int else 1)
+            return
+        call.ends |= _ENDS.get(str(told.get("status")), _UNKNOWN if kind == "call.unknown" else 0)
+        if isinstance(result, dict) and isinstance(result.get("digest"), str):
+            call.digests = (*call.digests, result["digest"])
+        elif kind == "call.reconciled":
+            call.ends |= _SETTLED
+
+    # -- held against the rows ---------------------------------------------------------------------------------------------------
+
+    def row(self, one: Rowed, *, cut: bool) -> Iterator[Problem]:
+        """What a row says that its records do not. `cut`: earlier records left, when no call was started or unknown."""
+        key = (one.tenant, one.conversation, one.turn, one.position)
+        self._seen.add(key)
+        call = self._calls.get(key)
+        why = self._why(one, call or _Call(), cut=cut and (call is None or not call.attempt))
+        if why:
+            yield Problem("", f"call {_name(key)} {why}", *(call.place if call else ()))
+
+    def _why(self, one: Rowed, call: _Call, *, cut: bool) -> str:
+        if one.status == "alias":
+            return ""
+        if call.attempt:
+            return self._taken(one, call) or self._ended(one, call)
+        if cut and not call.ends:
+            return f"is {one.status} in the store, and no record is about it" if one.status in ("started", "unknown") else ""
+        if not cut and one.claimed != 0:
+            return "was taken in the store, and no record says that it began"
+        if not cut and one.status == "started":
+            return "is started in the store, and no record says that it began"
+        return self._ended(one, call)
+
+    def _taken(self, one: Rowed, call: _Call) -> str:
+        if one.attempt != call.attempt:
+            return f"is at attempt {one.attempt} in the store, and at attempt {call.attempt} by the records"
+        if not one.claimed:
+            return "may be taken again in the store, and began by the records"
+        if one.status not in _TAKEN:
+            return f"is {one.status} in the store, and began by the records"
+        over = call.ends if call.attempt == 1 else call.ends & _WELL  # another end may be that of an earlier attempt
+        if one.status == "started" and over:
+            return "is started in the store, and ended by the records"
+        if one.status == "unknown" and call.ends & _WELL:
+            return "is unknown in the store, and ended well by the records"
+        return (
+            "is refused in the store, and no record says that it did not run"
+            if one.status == "refused" and not call.ends & _BADLY
+            else ""
+        )
+
+    def _ended(self, one: Rowed, call: _Call) -> str:
+        needed, said = _NEEDED.get(one.status, (0, ""))
+        if needed and not call.ends & needed:
+            return f"is {one.status} in the store, and no record says that it {said}"
+        told = one.digest is not None and call.digests and not call.ends & _SETTLED
+        if told and needed and one.digest not in call.digests:
+            return "has another outcome in the store than by the records"
+        return ""
+
+    def missing(self, began: frozenset[_Key]) -> Iterator[Problem]:
+        """Of these calls those that have no row, once every row was looked at."""
+        for key in sorted(began - self._seen):
+            call = self._calls[key]
+            yield Problem("", f"call {_name(key)} is not among the calls of the store, and began by the records", *call.place)
+
+    def began(self) -> frozenset[_Key]:
+        """The calls that are known to have begun."""
+        return frozenset(key for key, call in self._calls.items() if call.attempt)
+
+    def talk(self, one: Counted) -> Iterator[Problem]:
+        """Counters that are lower than the records say."""
+        said, last = self._talks.get((one.tenant, one.conversation), (0, 0))
+        lower = [
+            f"{kept} {what} in the store, and {told} by the records"
+            for what, kept, told in (
+                ("turns", one.turns, last),
+                ("messages of the user", one.words, said),
+                ("runs", one.runs, said),
+            )
+            if kept < told
+        ]
+        if lower:
+            yield Problem("", f"conversation {one.tenant}/{one.conversation} was counted back: {'; '.join(lower)}")
+
+
+def _name(key: _Key) -> str:
+    return "/".join(map(str, key[1:]))
