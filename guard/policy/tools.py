@@ -30,6 +30,7 @@ from guard.policy.results import result_rule
 from guard.policy.reveals import mask_places, reveals
 from guard.policy.schemas import Schema, compile_schema
 from guard.policy.source import Item
+from guard.policy.targets import target
 
 KINDS = ("read", "compute", "action")
 
@@ -155,6 +156,7 @@ def _assemble(
         dedupes=lived.dedupes,
         compensation=lived.compensation,
         lease=lived.lease,
+        target=target(fields, kind, context),
         repeat=language.choice(fields.get("repeat"), problems, "repeat", ("allow",)) == "allow",
         unwrap=language.flag(fields.get("unwrap"), problems, "unwrap"),
     )

@@ -19,6 +19,7 @@ from types import GeneratorType
 from typing import Any, Generic, TypeVar, cast
 
 from guard.core import ports as p
+from guard.core.acting import FindBlocked
 from guard.core.audit_ends import reference
 from guard.core.granting import FindGrants, UseGrant
 from guard.core.model import Session
@@ -53,6 +54,7 @@ _ANSWERS: dict[type, Callable[[p.Store, Any], Any]] = {
     p.Recall: recalled,
     p.LoadLedger: lambda store, command: store.load_ledger(command),
     p.LoadHandles: lambda store, command: store.handles(command),
+    FindBlocked: lambda store, command: store.blocked(command),
     p.FindTwins: lambda store, command: store.find_twins(command),
     FindGrants: lambda store, command: store.find_grants(command),
     UseGrant: lambda store, command: store.use_grant(command),

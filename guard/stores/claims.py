@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from guard.core.acting import Blocked
 from guard.core.model import Approval, CallKey
 from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Record, Replay, Vaulted, Won
 from guard.core.reasons import Reason
@@ -18,6 +19,7 @@ from guard.stores.budgets import release
 from guard.stores.executors import me
 from guard.stores.owners import home_of, own, owned
 from guard.stores.tables import Asked, Home, Place, Tables
+from guard.stores.unresolved import blocking, is_lost
 
 OPEN_ENDED = frozenset({"started", "unknown"})
 FINISHED = frozenset({"done", "failed"})
@@ -162,8 +164,8 @@ def claim(tables: Tables, command: Claim) -> ClaimAnswer:
         return _retake(tables, command, known.row)
     if known is not None:
         return replace(known, lost=is_lost(known.row, tables.now)) if isinstance(known, InDoubt) else known
-    spent = None if command.approval is None else _spend(tables, command, command.approval)
-    if isinstance(spent, Conflict):
+    spent = _let(tables, command)
+    if isinstance(spent, Conflict | Blocked):
         return spent
     drawing = _drawing(tables, command)
     if isinstance(drawing, Conflict):
@@ -173,6 +175,14 @@ def claim(tables: Tables, command: Claim) -> ClaimAnswer:
     if spent is not None:
         tables.close_asked(spent)
     return _take(tables, command, None, drawing)
+
+
+def _let(tables: Tables, command: Claim) -> Asked | Conflict | Blocked | None:
+    """The approval that lets the call start, spent, where it needs one; or what keeps it from starting."""
+    unresolved = blocking(tables, command.aim)
+    if unresolved is not None:
+        return Blocked(row=unresolved)
+    return None if command.approval is None else _spend(tables, command, command.approval)
 
 
 def _drawing(tables: Tables, command: Claim) -> grants.Drawing | Conflict | None:
@@ -218,11 +228,6 @@ def _take(tables: Tables, command: Claim, before: CallRow | None, drawing: grant
     )
     tables.put(taken)
     return Won(at=tables.now, attempt=attempt, idem=idem, lease=command.lease)
-
-
-def is_lost(row: CallRow, now: float) -> bool:
-    """Whether a started call is past its lease: nobody may be at it any more, and nobody knows how it ended."""
-    return row.status == "started" and (row.lease is None or row.lease <= now)
 
 
 def may_be_taken_again(old: CallRow, new: CallRow, now: float) -> bool:
