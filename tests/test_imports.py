@@ -340,6 +340,7 @@ def test_only_the_walk_yields_in_the_core() -> None:
         "guard.core.standing",
         "guard.core.permits",
         "guard.core.unopened",
+        "guard.core.unresolved",
     }
 
 

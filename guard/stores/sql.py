@@ -64,23 +64,36 @@ RENEW = (
     "UPDATE calls SET lease = ? WHERE conversation = ? AND turn = ? AND position = ? AND status = 'started' AND attempt = ?"
     " AND executor = ?"
 )
-_OPEN = CALLS_OF_ALL + " WHERE c.status IN ('started', 'unknown') AND c.kind = 'action'"
+_ANY_OPEN = " WHERE c.status IN ('held', 'started', 'unknown') AND c.status"  # says to SQLite which index serves
+_OPEN = CALLS_OF_ALL + _ANY_OPEN + " IN ('started', 'unknown') AND c.kind = 'action'"
 DOUBTFUL = _OPEN + " ORDER BY c.at, c.turn, c.position"
 DOUBTFUL_IN = _OPEN + " AND t.tenant = ? ORDER BY c.at, c.turn, c.position"
 APPROVED = (
-    CALLS_OF_ALL + " JOIN approvals a ON a.id = c.approval WHERE c.status = 'held' AND a.status = 'approved'"
+    CALLS_OF_ALL + " JOIN approvals a ON a.id = c.approval" + _ANY_OPEN + " = 'held' AND a.status = 'approved'"
     " AND a.decided_at <= ? AND a.expires_at > ? AND (c.picked IS NULL OR c.picked <= ?) ORDER BY a.decided_at LIMIT ?"
 )
 _GRANTED = "SELECT 1 FROM grants g WHERE g.tenant = t.tenant AND g.principal = t.principal AND g.tool = c.tool AND g.revoked IS NULL AND g.at <= ?"
 _ASKED = (
-    " JOIN approvals a ON a.id = c.approval WHERE c.status = 'held' AND c.branch = '' AND c.at <= ? AND a.status = 'pending'"
+    " JOIN approvals a ON a.id = c.approval" + _ANY_OPEN + " = 'held' AND c.branch = '' AND c.at <= ? AND a.status = 'pending'"
     " AND a.expires_at > ? AND (c.picked IS NULL OR c.picked <= ?)"
 )
 ANSWERABLE = CALLS_OF_ALL + _ASKED + " AND EXISTS (" + _GRANTED + ") ORDER BY a.requested_at LIMIT ?"
 WAITS = CALL + " AND c.status = 'held' AND (c.picked IS NULL OR c.picked <= ?)"
 LOST = (
-    CALLS_OF_ALL + " WHERE c.status = 'started' AND (c.lease IS NULL OR c.lease <= ?) AND (c.picked IS NULL OR c.picked <= ?)"
+    CALLS_OF_ALL + _ANY_OPEN + " = 'started' AND (c.lease IS NULL OR c.lease <= ?) AND (c.picked IS NULL OR c.picked <= ?)"
     " ORDER BY c.at LIMIT ?"
+)
+AIM = "UPDATE calls SET target = ? WHERE conversation = ? AND turn = ? AND position = ?"
+AIMED = CALLS_OF_ALL + " WHERE c.target = ? AND c.target <> '' AND c.status IN ('started', 'unknown') ORDER BY c.status DESC"
+_OTHERWISE = " AND c.tool = ? AND c.kind = 'action' AND t.tenant = ? AND "
+_UNKNOWN = CALLS_OF_ALL + " WHERE c.status = 'unknown'" + _OTHERWISE
+UNKNOWN_OTHERWISE = _UNKNOWN + "c.target < ? UNION ALL " + _UNKNOWN + "c.target >= ? LIMIT ?"
+LOST_OTHERWISE = (
+    CALLS_OF_ALL
+    + _ANY_OPEN
+    + " = 'started' AND (c.lease IS NULL OR c.lease <= ?)"
+    + _OTHERWISE
+    + "(c.target < ? OR c.target >= ?) LIMIT ?"
 )
 PICK = "UPDATE calls SET picked = ? WHERE conversation = ? AND turn = ? AND position = ?"
 EPOCH = "SELECT MAX(number) FROM epochs"

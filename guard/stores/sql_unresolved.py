@@ -7,7 +7,6 @@ from typing import Any
 from guard.core.ports import CallRow
 from guard.core.targets import Aim
 from guard.stores import sql
-from guard.stores import steps_unknown as aims
 from guard.stores.sql_erasing import SqlErasing
 from guard.stores.tables import OPEN
 
@@ -23,16 +22,16 @@ class SqlUnresolved(SqlErasing):
         """Keep what a call acts on, for as long as it may run or may have run; a call without a target costs nothing."""
         if row.target:
             kept = row.target if row.status in OPEN else ""
-            self.run(aims.AIM, kept, conversation, row.key.turn, row.key.position)
+            self.run(sql.AIM, kept, conversation, row.key.turn, row.key.position)
 
     def aimed(self, aim: Aim) -> tuple[CallRow, ...]:
         """Calls with this tag."""
-        return self._calls(sql.CALLS_OF_ALL + aims.AIMED, aim.tag)
+        return self._calls(sql.AIMED, aim.tag)
 
     def aimed_otherwise(self, aim: Aim, most: int) -> tuple[CallRow, ...]:
         """Calls with a tag of another form, or none."""
-        bounds = (aim.tool, aim.tenant, aim.form, aim.form[:-1] + ";", most)  # ; comes right after : in every form
-        unknown = self._calls(sql.CALLS_OF_ALL + aims.UNKNOWN_OTHERWISE, *bounds)
+        whose, below, above = (aim.tool, aim.tenant), aim.form, aim.form[:-1] + ";"  # ; comes right after the : of a form
+        unknown = self._calls(sql.UNKNOWN_OTHERWISE, *whose, below, *whose, above, most)
         left = most - len(unknown)
-        more = self._calls(sql.CALLS_OF_ALL + aims.LOST_OTHERWISE, self.now, *bounds[:-1], left) if left else ()
+        more = self._calls(sql.LOST_OTHERWISE, self.now, *whose, below, above, left) if left else ()
         return (*unknown, *more)
