@@ -27,7 +27,7 @@ from guard.core.values import digest
 from guard.core.wording import Ran
 from guard.errors import ApprovalError
 from guard.runner.approvals import View, concerns, wrote
-from guard.web import frame, giving, guarding, html
+from guard.web import frame, giving, guarding, html, links
 from guard.web.edits import fields_of
 from guard.web.frame import Problem
 from guard.web.people import Person
@@ -92,6 +92,7 @@ async def shown(
 ) -> Response:
     """The page of an approval as it stands now. Raises ApprovalError for one that this person may not see."""
     view = await site(request).guard.approvals.view(approval_id, person.session)
+    problem = problem or await asyncio.to_thread(links.told, request, person, view.approval)
     await asyncio.to_thread(site(request).viewings.note, request, person, [view])
     told, acts = told_of(view, site(request).clock()), may(view, person)
     offers = await asyncio.to_thread(giving.offered, request, person, view) if acts.vote else []
