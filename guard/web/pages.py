@@ -28,6 +28,7 @@ from guard.core.wording import Ran
 from guard.errors import ApprovalError
 from guard.runner.approvals import View, concerns, wrote
 from guard.web import frame, giving, guarding, html, links
+from guard.web.alike import alike
 from guard.web.edits import fields_of
 from guard.web.frame import Problem
 from guard.web.people import Person
@@ -109,6 +110,7 @@ async def shown(
         ended=ended(view.approval),
         ran=view.ran,
         fields=fields_of(view.approval),
+        alike=await asyncio.to_thread(alike, request, view.approval) if view.entitled else None,
         problem=problem,
         typed=typed or Typed(),
         state=stands(view.approval, view.ran),
