@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from console_kit import CLERK, Console, console
-from stores_kit import STORES, url_of
+from stores_kit import url_of
 
 from guard import Session
 
@@ -15,7 +15,7 @@ OTHER = Session(principal="c_2", roles=("clerk",))
 FAR = Session(principal="c_1", tenant="globex", roles=("clerk",))
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=["memory", "postgres"])
 def here(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Console]:
     with url_of(request.param, tmp_path) as url, console(tmp_path, store=url) as made:
         yield made

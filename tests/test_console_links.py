@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from console_kit import Console, Page, console
-from stores_kit import kinds
+from stores_kit import records
 
+from guard import Session
 from guard.sinks.signing import link_mark
 
 KEY, OLD, FOREIGN = b"n" * 32, b"o" * 32, b"f" * 32
@@ -17,10 +19,16 @@ SAID = "About the link that you followed"
 RIGHTS = "A link only opens a page"
 
 
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Console]:
-    with console(tmp_path, link_keys=(KEY, OLD)) as made:
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    with console(tmp_path_factory.mktemp("links"), link_keys=(KEY, OLD)) as made:
         yield made
+
+
+def asked(here: Console) -> str:
+    """A question about a payment, each for somebody else: nobody may have too many open."""
+    who = Session(principal=f"c_{here.asked}", roles=("clerk",))
+    return here.ask("pay", who, payee="bob", amount=40)
 
 
 def follow(here: Console, name: str, mark: str, *, person: str = "s_9", roles: tuple[str, ...] = ("treasury",)) -> Page:
@@ -35,7 +43,7 @@ def mark_of(here: Console, name: str, *, key: bytes = KEY, revision: int = 1, au
 @pytest.mark.parametrize("key", [KEY, OLD], ids=["key", "the key before"])
 def test_a_good_link_opens_the_page_and_nothing_is_said(here: Console, key: bytes, audience: str) -> None:
     """For whoever gets it, for a role, or for one person."""
-    name = here.ask("pay", payee="bob", amount=40)
+    name = asked(here)
     page = follow(here, name, mark_of(here, name, key=key, audience=audience))
     assert (page.status, SAID in page.text, f"/approvals/{name}/vote" in page.read.forms) == (200, False, True)
 
@@ -67,7 +75,7 @@ WRONG: dict[str, tuple[Callable[[Console, str], str], str]] = {
 def test_what_is_wrong_with_a_link_is_said(here: Console, case: str) -> None:
     """The page is shown to whoever may read it, who may decide as without the link."""
     made, text = WRONG[case]
-    name = here.ask("pay", payee="bob", amount=40)
+    name = asked(here)
     page = follow(here, name, made(here, name))
     assert (page.status, SAID in page.text, text in page.text, RIGHTS in page.text) == (200, True, True, True)
     assert f"/approvals/{name}/vote" in page.read.forms
@@ -75,7 +83,7 @@ def test_what_is_wrong_with_a_link_is_said(here: Console, case: str) -> None:
 
 def test_a_link_to_an_earlier_revision_leads_to_the_one_in_force(here: Console) -> None:
     """Which revision it was for, which one there is, and where."""
-    name = here.ask("pay", payee="bob", amount=40)
+    name = asked(here)
     mark, treasury = mark_of(here, name), here.browser("s_9", "treasury")
     form = treasury.open(f"/approvals/{name}").form(f"/approvals/{name}/edit")
     treasury.send(f"/approvals/{name}/edit", {**form, "value:/amount": "30", "reason": "less"})
@@ -88,7 +96,7 @@ def test_a_link_to_an_earlier_revision_leads_to_the_one_in_force(here: Console) 
 
 def test_a_link_signs_nobody_in_and_entitles_nobody(here: Console) -> None:
     """Without a login it leads to the sign-in page and back; who may not read the approval gets nothing."""
-    name = here.ask("pay", payee="bob", amount=40)
+    name = asked(here)
     path = f"/approvals/{name}?view={mark_of(here, name, audience='s_9')}"
     page = here.browser().open(path)
     assert (page.status, page.answer.headers["location"]) == (303, f"/sign-in?next={quote(path, safe='')}")
@@ -96,24 +104,25 @@ def test_a_link_signs_nobody_in_and_entitles_nobody(here: Console) -> None:
     assert here.browser("x_1", "stranger").open(path).status == 404
 
 
-def about(here: Console) -> list[str]:
-    """What is on record of approvals."""
-    return [kind for kind in kinds(here.guard.store) if kind.startswith("approval.")]
+def about(here: Console, name: str) -> list[str]:
+    """What is on record of an approval."""
+    bodies = [json.loads(record.body) for record in records(here.guard.store)]
+    return [body["kind"] for body in bodies if body.get("approval") == name and body["kind"].startswith("approval.")]
 
 
 def test_following_links_changes_nothing(here: Console) -> None:
     """Whoever follows whatever link: no vote, no change; that somebody who may decide saw it is on record as without a link."""
-    name = here.ask("pay", payee="bob", amount=40)
+    name = asked(here)
     for made, _ in WRONG.values():
-        follow(here, name, made(here, name), person="c_1", roles=("clerk",))
-    assert about(here) == ["approval.requested"]
+        follow(here, name, made(here, name), person=here.show(name).requester, roles=("clerk",))
+    assert about(here, name) == ["approval.requested"]
     follow(here, name, mark_of(here, name))
-    assert about(here) == ["approval.requested", "approval.viewed"]
+    assert about(here, name) == ["approval.requested", "approval.viewed"]
     assert (here.show(name).status, here.show(name).votes) == ("pending", ())
 
 
 def test_without_a_key_nothing_is_claimed(tmp_path: Path) -> None:
     """A console that cannot check a signature says so."""
     with console(tmp_path) as here:
-        name = here.ask("pay", payee="bob", amount=40)
+        name = asked(here)
         assert "Its signature was not checked" in follow(here, name, mark_of(here, name)).text

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -26,40 +28,49 @@ tools:
     kind: action
     allow: [clerk]
     schema: {{type: object, properties: {{to: {{}}, amount: {{type: integer}}, note: {{type: string}}}}, required: [to, amount]}}
-    approve: {approve}
-    effect: {effect}
+    approve: never
     {key}
 limits: {{run: {{calls: 500}}}}
 """
 ANN, BEN = Session(principal="E1", tenant="acme", roles=("clerk",)), Session(principal="E2", tenant="acme", roles=("clerk",))
 FAR = Session(principal="E1", tenant="globex", roles=("clerk",))
-BOSS = Session(principal="E9", tenant="acme", roles=("boss",))
 BLOCKED, UNKNOWN, DONE = ("refused", "earlier_unknown"), ("unknown", "outcome_unknown"), ("done", None)
 BY_TO = "unknown: {target: [to]}"
 
 
-class Bank:
-    """One store; what the tool does is `lost` (nobody knows) for these payees, once each where `once` says so."""
+BANKS: list[Bank] = []
+"""Whose tools run now: policies are compiled once for all tests."""
 
-    def __init__(self, folder: Path, store: Store, clock: Clock) -> None:
-        self.folder, self.store, self.clock = folder, store, clock
+
+def pay(to: Any, amount: int, note: str = "", *, idempotency_key: str = "") -> dict[str, int]:
+    bank = BANKS[-1]
+    bank.ran.append((to, amount))
+    if str(to) in bank.lost:
+        raise OutcomeUnknownError
+    return {"paid": amount}
+
+
+@lru_cache(maxsize=32)
+def compiled(text: str) -> Any:
+    """The policy of this text with its tool, through the real loader."""
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", PolicyWarning)
+        Path(folder, "tools.yaml").write_text(text)
+        plan = Plan(folders=(folder,), tools=registry([pay]), checks={}, probes={}, awaits=False)
+        return plan.build(plan.read(ask=True))
+
+
+class Bank:
+    """One store; payments to whom is `lost` are made or not: nobody knows."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
         self.lost: set[Any] = {"bob"}
         self.ran: list[tuple[Any, int]] = []
 
-    def guard(self, key: str = BY_TO, approve: str = "never", effect: str = "once") -> Guard:
+    def guard(self, key: str = BY_TO) -> Guard:
         """A program on the store."""
-        self.folder.joinpath("tools.yaml").write_text(POLICY.format(key=key, approve=approve, effect=effect))
-
-        def pay(to: Any, amount: int, note: str = "", *, idempotency_key: str = "") -> dict[str, int]:
-            self.ran.append((to, amount))
-            if str(to) in self.lost:
-                raise OutcomeUnknownError
-            return {"paid": amount}
-
-        plan = Plan(folders=(str(self.folder),), tools=registry([pay]), checks={}, probes={}, awaits=False)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PolicyWarning)
-            built = plan.build(plan.read(ask=True))
+        built = compiled(POLICY.format(key=key))
         return Guard(policy=built.policy, store=self.store, tools=built.tools, redactor=REDACTOR)
 
     def pay(
@@ -85,9 +96,10 @@ def said(one: Outcome) -> tuple[str, str | None]:
 
 @pytest.fixture(params=STORES)
 def bank(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bank]:
-    clock = Clock()
-    for store in a_store(request.param, tmp_path, clock):
-        yield Bank(tmp_path, store, clock)
+    for store in a_store(request.param, tmp_path, Clock()):
+        BANKS.append(Bank(store))
+        yield BANKS[-1]
+        BANKS.pop()
 
 
 @pytest.mark.parametrize(
