@@ -191,7 +191,13 @@ class Console:
 
 
 @contextmanager
-def console(folder: Path, policy: str = POLICY, tools: Any = (pay, wire, draw), store: str = "memory://") -> Iterator[Console]:
+def console(
+    folder: Path,
+    policy: str = POLICY,
+    tools: Any = (pay, wire, draw),
+    store: str = "memory://",
+    link_keys: tuple[bytes, ...] = (),
+) -> Iterator[Console]:
     """A console in this process."""
     place = folder / "policies"
     place.mkdir(exist_ok=True)
@@ -201,7 +207,7 @@ def console(folder: Path, policy: str = POLICY, tools: Any = (pay, wire, draw), 
         warnings.simplefilter("ignore", PolicyWarning)
         guard = AsyncGuard.load(place, tools=tools, store=store, clock=clock)
     tokens = Tokens(folder / "tokens.json")
-    app = application(guard, Remote(), tokens, clock=lambda: clock.now)
+    app = application(guard, Remote(), tokens, clock=lambda: clock.now, link_keys=link_keys)
     client = TestClient(app, base_url=HOST)
     with guard, start_blocking_portal() as portal:
         client.portal = portal  # one loop for all requests, as on a server

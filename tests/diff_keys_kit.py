@@ -24,6 +24,7 @@ tools:
     kind: action
     allow: [a]
     schema: {type: object, properties: {title: {type: string}}, required: [title]}
+    unknown: {blocks: tool}
     http: {method: POST, url: "https://t.example.com/v1", body: {t: "{title}"}}
     approve: never
   client:
@@ -89,6 +90,7 @@ tools:
     repeat: allow
     effect: {probe: {dedupes: true}}
     lease: 2m
+    unknown: {blocks: target, target: [acct]}
     approve: [{when: {amount: {maximum: 50}}, by: self, expires: 1h, show: [id], assurance: client}, {by: [boss], need: 2, use_within: 15m, edit: [note], secret: [acct], effect: "Pay {amount}", escalate: {after: 12h, to: [chief]}, on_message: cancel, grants: [{scope: same_call, uses: 3, until: 1d}, {amount: amount, at_most: 40, sum: 90, same: [acct]}]}]
 limits:
   turn: {calls: 16, whole: true, result_bytes: 400000, result_tokens: 50000}
@@ -123,6 +125,9 @@ EDITS: dict[str, tuple[str, str]] = {
     "tool.timeout": ("timeout: 5s", "timeout: 6s"),
     "tool.effect": ("    effect: {probe: {dedupes: true}}\n", ""),
     "tool.lease": ("lease: 2m", "lease: 3m"),
+    "tool.unknown": ("    unknown: {blocks: target, target: [acct]}\n", ""),
+    "unknown.blocks": ("unknown: {blocks: tool}", "unknown: {blocks: call}"),
+    "unknown.target": ("target: [acct]}", "target: [id]}"),
     "tool.ground": ("    ground: {email: {any_of: [{written_by: user}, {held_by: session.mails}]}}\n", ""),
     "tool.after": (", {tool: undo, enforce: shadow}]", ", {tool: hand_out}]"),
     "tool.resource": ("    resource: {client: id, owner: client_id}\n", ""),

@@ -31,6 +31,7 @@ ORG = """tools:
     timeout: 20s
     effect: idempotent
     lease: 1m
+    unknown: {target: [order_id, amount]}
     ground:
       order_id: {returned_by: look.order_id}
     after: {tool: look, same: [order_id]}

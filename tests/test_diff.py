@@ -65,6 +65,8 @@ EDITS = {
     "fewer calls": ("calls: 3,", "calls: 1,", {N}),
     "a larger sum": ("at_most: 600", "at_most: 700", {W}),
     "a sum per call only": ("per: order_id, at_most", "per: [order_id, note], at_most", {W}),
+    "an unknown call blocks others": ("effect: idempotent", "effect: idempotent\n    unknown: {target: order_id}", {N}),
+    "an unknown call blocks only itself": ("effect: idempotent", "effect: idempotent\n    unknown: {blocks: call}", set()),
     "a lost call left to a person": ("effect: idempotent", "effect: once", {N}),
     "an equal call runs again": ("effect: idempotent", "effect: idempotent\n    repeat: allow", {W}),
     "more calls of a run": ("calls: 20", "calls: 30", {W}),

@@ -38,6 +38,7 @@ LANGUAGE = (
     "conditions",
     "endpoints",
     "ceilings",
+    "targets",
     "offers",
     "asking",
     "rules",
@@ -102,6 +103,7 @@ HELPERS = (
     "grant_records",
     "audit_policy",
     "board",
+    "unresolved",
     "concluding",
     "recall",
     "endings",
@@ -129,6 +131,7 @@ BOUNDARY = (
     "core.conditions",
     "core.endpoints",
     "core.ceilings",
+    "core.targets",
     "core.offers",
     "core.asking",
     "core.rules",
@@ -361,6 +364,7 @@ def test_only_the_walk_yields_in_the_core() -> None:
         "guard.core.standing",
         "guard.core.permits",
         "guard.core.unopened",
+        "guard.core.unresolved",
     }
 
 

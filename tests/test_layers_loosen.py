@@ -36,6 +36,9 @@ LOOSENED: dict[str, tuple[Files, str]] = {
     "timeout: longer in another unit": (look("timeout: 1m"), "timeout: 10s"),
     "effect: asked instead": (pay("effect: probe"), "effect:"),
     "effect: taken back": (pay("effect: {compensate: ping}"), "effect:"),
+    "unknown: one argument more": (pay("unknown: {target: [order_id, amount, note]}"), "unknown:"),
+    "unknown: another argument": (pay("unknown: {target: note}"), "unknown:"),
+    "unknown: only the same call": (pay("unknown: {blocks: call}"), "unknown:"),
     "lease: shorter": (pay("lease: 30s"), "lease: 1m"),
     "ground: one more source": (
         pay("ground: {order_id: {any_of: [{returned_by: look.order_id}, {written_by: user}]}}"),

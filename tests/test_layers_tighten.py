@@ -26,6 +26,11 @@ def _pay(found: Loaded) -> object:
     return found.policy.tools["pay"]
 
 
+def _blocks(found: Loaded) -> list[str] | None:
+    target = found.policy.tools["pay"].target
+    return None if target is None else [str(path) for path in target.arguments]
+
+
 def _keep(policy: Policy) -> list[str]:
     return [str(path) for path in policy.tools["look"].result.keep or ()]
 
@@ -63,6 +68,9 @@ TIGHTENED: dict[str, tuple[Files, Callable[[Loaded], object], object]] = {
         [("office_hours", False), ("fraud", False)],
     ),
     "timeout": (pay("timeout: 1500ms"), lambda f: f.policy.tools["pay"].timeout, 1.5),
+    "unknown: fewer arguments": (pay("unknown: {target: order_id}"), _blocks, ["order_id"]),
+    "unknown: every call": (pay("unknown: {blocks: tool}"), _blocks, []),
+    "unknown: the same": (pay("unknown: {target: [amount, arguments.order_id]}"), _blocks, ["amount", "order_id"]),
     "effect: once": (pay("effect: once"), lambda f: f.policy.tools["pay"].effect, "once"),
     "ground: one more argument": (
         pay("ground: {note: {written_by: user}}"),

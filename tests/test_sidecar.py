@@ -172,14 +172,19 @@ def test_what_was_never_reported_is_unknown(how: signal.Signals, tmp_path: Path)
 
 @pytest.mark.slow
 def test_a_report_that_never_comes(tmp_path: Path) -> None:
-    """A loop that does not report is given up: an action is unknown, and the ticket is worth nothing then."""
+    """A loop that does not report is given up: an action is unknown, until its own late report settles it."""
     with Sidecar(tmp_path, "--report-within", "0.3") as sidecar:
         looked(sidecar, "c")
         ticket = sidecar.decide("refund", {"order_id": "A17", "amount": 20})["ticket"]
         again = sidecar.decide("refund", {"order_id": "A17", "amount": 20})
-        late = sidecar.ask("report", ticket=ticket, status="done", result={})
+        late = sidecar.ask("report", ticket=ticket, status="done", result={"refund_id": "R-9"})
+        once_more = sidecar.ask("report", ticket=ticket, status="done", result={"refund_id": "R-9"})
+        other = sidecar.post("report", {"ticket": ticket, "status": "failed"})
+        then = sidecar.decide("refund", {"order_id": "A17", "amount": 20})
 
-    assert (again["status"], late["status"]) == ("unknown", "unknown")
+    assert (again["status"], late["status"], late["replayed"], "R-9" in late["content"]) == ("unknown", "done", False, True)
+    assert (once_more["status"], once_more["replayed"], other.status_code) == ("done", True, 409)
+    assert (then["status"], then["replayed"]) == ("done", True)
 
 
 def test_the_description_is_of_these_verbs(sidecar: Sidecar) -> None:

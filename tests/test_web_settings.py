@@ -38,8 +38,9 @@ WHOLE = """
       roles: {finance: [approver]}
       scopes: [read]
       ask: [profile, groups]
+    link_keys: [{env: LINK_KEY}, {env: LINK_KEY_BEFORE}]
 """
-SECRETS = {"PROXY_SECRET": "p", "OIDC_SECRET": "o"}
+SECRETS = {"PROXY_SECRET": "p", "OIDC_SECRET": "o", "LINK_KEY": "k" * 16, "LINK_KEY_BEFORE": "j" * 16}
 
 
 def written(folder: Path, text: str) -> str:
@@ -53,6 +54,7 @@ def test_the_whole_of_it(tmp_path: Path) -> None:
     found = read_settings(written(tmp_path, WHOLE), SECRETS)
 
     assert (found.public_url, found.https, found.idle, found.absolute) == ("https://guard.example.com", True, 1200, 28_800)
+    assert (found.link_keys, "kkk" in repr(found)) == ((b"k" * 16, b"j" * 16), False)
     assert found.proxy is not None
     assert found.provider is not None
     assert [found.listed(one) for one in ("10.0.0.7", "10.1.9.9", "::ffff:10.0.0.7", "10.0.0.8", "", "x")] == [True] * 3 + [
@@ -68,7 +70,7 @@ def test_the_whole_of_it(tmp_path: Path) -> None:
 def test_what_the_readme_shows_is_read(tmp_path: Path) -> None:
     """Its console.yaml, as it stands there."""
     text = (ROOT / "README.md").read_text("utf-8").partition("# console.yaml\n")[2].partition("```")[0]
-    found = read_settings(written(tmp_path, text), {"GUARD_PROXY_SECRET": "p", "GUARD_OIDC_SECRET": "o"})
+    found = read_settings(written(tmp_path, text), {"GUARD_PROXY_SECRET": "p", "GUARD_OIDC_SECRET": "o", "LINK_KEY": "k" * 16})
     assert (found.https, found.proxy is not None, found.provider is not None) == (True, True, True)
 
 
@@ -108,6 +110,9 @@ WRONG: dict[str, tuple[str, str]] = {
         ":2: issuer: what is sent there is readable on the way",
     ),
     "no client": ("public_url: https://x.example\noidc: {issuer: https://i.example}", ":2: client_id is missing"),
+    "a link key that is not set": ("link_keys: {env: NOT_SET}", ":1: the environment variable NOT_SET is not set"),
+    "a link key in the file": ("link_keys: [abc]", ":1: link key settings: a mapping is needed"),
+    "no link key": ("link_keys: []", ":1: link_keys: an empty list has no effect"),
     "no YAML": ("public_url: [", "not YAML"),
 }
 

@@ -191,7 +191,11 @@ def _unknown(log: Log, window: Sought) -> JsonObject:
     """Calls whose outcome was unknown in the month, and how each ended, whenever that was."""
     ends: dict[str, Entry] = {}
     for one in found(log, replace(window, until=None, kinds=("call.reconciled",), newest=False, limit=10_000)):
-        ends.setdefault(_call(one), one)
+        known = ends.get(_call(one))
+        if known is None or (
+            one.at("effect", "observed") and not known.at("effect", "observed")
+        ):  # that it was done outranks a word
+            ends[_call(one)] = one
 
     def told(one: Entry) -> JsonObject:
         end = ends.get(_call(one))

@@ -223,6 +223,7 @@ def _summary(tool: Tool, known: Permissions) -> JsonObject:
         "kind": tool.kind,
         "effect": tool.effect if tool.acts else None,
         "lease": tool.lease,
+        "unknown_blocks": (tool.target.words(tool.name) if tool.target else "the same call") if tool.acts else None,
         "tokens": tokens(tool),
         "allowed": known.of(tool.name),
         "approved_by": "; ".join(map(_rule, tool.approval)) or "nobody is asked",

@@ -96,12 +96,13 @@ async def _serve(arguments: argparse.Namespace) -> None:
         )
     for one in said:
         print(f"guard: {spell(str(one.message))}", file=sys.stderr)
-    with guard, beside(arguments.sinks, guard.store):
+    with guard, beside(arguments.sinks, guard.store) as keys:
         if guard.store.older:
             raise GuardError(RESTORED)
         if arguments.host not in _LOCAL:
             print("guard: what is sent is readable on the way; put TLS in front of it", file=sys.stderr)
-        app = application(guard, remote, Tokens(arguments.tokens), clock=time.time, settings=settings)
+        tokens = Tokens(arguments.tokens)
+        app = application(guard, remote, tokens, clock=time.time, settings=settings, link_keys=keys)
         async with looking(guard.store):
             try:
                 await listen(app, arguments.host, arguments.port, lambda address: _said(address, settings))

@@ -122,16 +122,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def beside(file: str | None, store: Store) -> Iterator[None]:
-    """Send as a file says while something else runs; without a file nothing is sent."""
+def beside(file: str | None, store: Store) -> Iterator[tuple[bytes, ...]]:
+    """Send as a file says while something else runs; without a file nothing is sent. Gives the keys that sign links in what is sent."""
     if file is None:
-        yield
+        yield ()
         return
     box = outbox_of(store)
     planned = read_sinks(file, os.environ, box.now)
+    links = [getattr(one.sink, "links", None) for one in planned]
     with Relay(box, planned) as relay:
         _before(store, relay, planned, sends=False)
-        yield
+        yield tuple(one.key for one in links if one is not None and one.key is not None)
 
 
 def _before(store: Store, relay: Relay, planned: Sequence[Planned], *, sends: bool) -> int:

@@ -25,7 +25,8 @@ EXAMPLES = """examples:
   guard approvals unknown resolve un_5b0c7e --did-not-happen --reason "no booking with this key at the bank"
 
 Unknown means that nobody knows: the call may well have taken effect. Look where its effect would show before you say anything; the
-program is told when it goes on, and a call that did not happen may then be proposed again."""
+program is told when it goes on, and a call that did not happen may then be proposed again. What stands under `blocks` is refused until then, for
+everybody in the tenant: the policy says what, by `unknown:` of the tool."""
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -82,7 +83,7 @@ def list_(arguments: argparse.Namespace) -> int:
     elif not found:
         print(f"nothing is in doubt for {here.me.principal} in the tenant {here.me.tenant}{_others(more)}")
     else:
-        for line in table(("call", "tool", "class", "started", "asked for by", "conversation", "you"), rows):
+        for line in table(("call", "tool", "class", "started", "asked for by", "conversation", "blocks", "you"), rows):
             print(line)
     return 0
 
@@ -100,7 +101,7 @@ def _seen(here: Desk) -> list[Unknown]:
 
 def _row(here: Desk, one: Unknown) -> tuple[str, ...]:
     you = "may settle it" if here.doubts.entitled(one, here.me) else "yours, another person must settle it"
-    return one.id, one.tool, one.effect, utc(one.since), one.requester, one.conversation + one.branch, you
+    return one.id, one.tool, one.effect, utc(one.since), one.requester, one.conversation + one.branch, one.blocks, you
 
 
 def _json(one: Unknown) -> JsonObject:
@@ -135,6 +136,7 @@ def _lines(one: Unknown) -> list[str]:
         ("started", f"{utc(one.since)}, attempt {one.attempt}"),
         ("approval", one.approval or "none was needed"),
         ("key", one.key or "none"),
+        ("blocks", spell(one.blocks)),
     ]
     arguments = [f"  {spell(name)}: {value(given)}" for name, given in one.arguments.items()] or ["  none"]
     started = "It was started and has no outcome" if one.attempt else "It was approved when the backup was made that was put back"

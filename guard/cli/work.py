@@ -20,8 +20,8 @@ from guard.cli.keys import keys_of
 from guard.cli.places import DEFAULT_POLICY, DEFAULT_STORE, RESTORED, UsageError, add_layers
 from guard.cli.show import json_text, spell
 from guard.compose import AsyncGuard, Guard
+from guard.core.unresolved import doubt_name
 from guard.errors import GuardError, StoreError
-from guard.runner.doubts import name_of
 from guard.runner.guard import GuardBase
 from guard.runner.worker import Done, Worker
 
@@ -121,7 +121,7 @@ def _line(one: Done, *, as_json: bool) -> str:
     ref = row.key.ref
     if as_json:
         place = {"tenant": ref.tenant, "conversation": ref.conversation, "turn": row.key.turn, "position": row.key.position}
-        return json_text({"tool": row.call.tool, "status": status, "reason": reason or None, "id": name_of(row.key), **place})
+        return json_text({"tool": row.call.tool, "status": status, "reason": reason or None, "id": doubt_name(row.key), **place})
     because = f" ({reason})" if reason else " (the session loader gave nobody, or failed)" if outcome is None else ""
     where = f"{spell(ref.conversation)}, turn {row.key.turn}, for {spell(str(ref.principal))} in {spell(ref.tenant)}"
     return f"{spell(row.call.tool)}: {status}{because}; {where}"

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from guard.core.commands import CallRow, Command, Event, Flow
 from guard.core.grants import Use
 from guard.core.model import Block, CallKey, ConversationRef
 from guard.core.rules import Tool
+from guard.core.targets import Aim
 from guard.core.values import Json, JsonObject
 from guard.core.views import Revealed
 
@@ -61,7 +62,14 @@ class Conflict:
     waits: bool = False
 
 
-ClaimAnswer: TypeAlias = Won | Replay | InDoubt | Conflict
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocked:
+    """A call of the same tool on the same target was started and nobody knows how it ended: `row`. A person must settle it first."""
+
+    row: CallRow
+
+
+ClaimAnswer: TypeAlias = Won | Replay | InDoubt | Conflict | Blocked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +86,14 @@ class Claim(Command[ClaimAnswer]):
     lease: float = inf
     again: bool = False
     grant: Use | None = None  # what it draws on a grant, instead of spending an approval
+    aim: Aim | None = None  # what it acts on: it starts only while no call on the same is unknown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindBlocked(Command[CallRow | None]):
+    """Whether a call that is not in the ledger yet could not start for an unresolved one on the same target, which is the answer."""
+
+    aim: Aim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,3 +214,10 @@ class Together(Command[tuple[Any, ...]]):
     """Run these flows, overlapping where the driver can, and answer with their results in order."""
 
     flows: tuple[Flow[Any], ...]
+
+
+class UnresolvedStore(Protocol):
+    """What a store says of calls that nobody knows the outcome of."""
+
+    def blocked(self, command: FindBlocked) -> CallRow | None:
+        """See FindBlocked."""

@@ -66,6 +66,11 @@ def ended(
     )
 
 
+def refused_late(key: CallKey, call: ToolCall, outcome: Outcome, redactor: Redactor, note: str) -> Event:
+    """A call that was allowed did not start after all; `note` is the guard's own word on why."""
+    return f"{ended(key, call, outcome, redactor)}" + (f',"decision":{{"note":{quote(note)}}}' if note else "")
+
+
 def _copied(outcome: Outcome) -> str:
     """What went back, as it went: it is redacted already. JSON stays JSON, so that fields can be found in it."""
     content = outcome.content

@@ -90,6 +90,7 @@ class CallRow:
     idem: str = ""  # the guard's own key for the act, the same at every attempt
     executor: str = ""  # which process took the action
     edits: Mapping[str, Json] = field(default_factory=dict)  # what a person changed of what was proposed, by JSON Pointer
+    target: str = field(default="", compare=False)  # the tag of what it acts on, while it may run or may have run; see Aim
     salt: str = (
         ""  # what the digests in this call's records are made with, kept with its raw values and gone with them; see `ERASED`
     )

@@ -12,6 +12,7 @@ from guard.core.model import Allow, AuthorizedCall, CallKey, Hold, Outcome, Refu
 from guard.core.ports import CallRow, Event
 from guard.core.reasons import Reason
 from guard.core.replacing import replace
+from guard.core.unresolved import aim_of
 from guard.core.values import Json
 
 
@@ -75,6 +76,7 @@ def row_of(
     item, last = board.items[index], board.last[index]
     grounded = last.grounded if isinstance(last, AuthorizedCall) else None
     valid = grounded.valid if grounded else last if isinstance(last, ValidCall) else None
+    found = aim_of(board, valid) if valid else None
     told = board.opened is not None or (item.row is not None and item.row.settled)
     return CallRow(
         key=key or item.key,
@@ -95,5 +97,6 @@ def row_of(
         at=board.context.now,
         effect=valid.tool.effect if valid and valid.tool.acts else "",
         edits=board.edits(index),
+        target=found.tag if found else "",
         salt=item.salt if key is None else board.salts[index],
     )

@@ -58,6 +58,7 @@ from guard.core.spoken import beside
 from guard.core.standing import holds, ledgers_of, said_since
 from guard.core.taking import act, give_up, join, overtaken
 from guard.core.unopened import told, unopened
+from guard.core.unresolved import forestall
 from guard.core.validate import validate
 from guard.core.walked import Walked, cut, items_of, walked
 from guard.errors import ApprovalError, StoreError
@@ -128,6 +129,7 @@ def _walk(board: Board) -> p.Flow[Walked]:
     try:
         ledgers = yield from judge(board)
         yield from _limit(board, ledgers)
+        yield from forestall(board)
         yield from _approve(board)
         yield from give_up(board)
         yield from _record(board)

@@ -27,6 +27,7 @@ from guard.core.acting import (
     Probed,
     Replay,
     Together,
+    UnresolvedStore,
     Vaulted,
     Won,
 )
@@ -170,7 +171,7 @@ class Policy:
 # -- what the host brings --------------------------------------------------------------------------------------------
 
 
-class Store(GrantStore, OutrightStore, Log, SearchStore, Protocol):
+class Store(GrantStore, OutrightStore, UnresolvedStore, Log, SearchStore, Protocol):
     """Where ledger, approvals, budgets and audit live. Synchronous; each method is one transaction, and raises StoreError for every outage."""
 
     blocking: bool  # whether calls may wait for a disk or network, so that async callers use a thread

@@ -43,6 +43,7 @@ class Reason(StrEnum):
     APPROVAL_INVALID = "approval_invalid"
     CONFLICT = "conflict"
     OUTCOME_UNKNOWN = "outcome_unknown"
+    EARLIER_UNKNOWN = "earlier_unknown"
     DID_NOT_HAPPEN = "did_not_happen"
     TOOL_FAILED = "tool_failed"
     TOOL_TIMED_OUT = "tool_timed_out"
@@ -100,6 +101,11 @@ SENTENCE: dict[Reason, str] = {
     Reason.OUTCOME_UNKNOWN: (
         "The call was started and its outcome is not known: it may or may not have taken effect. Do not repeat it and do not "
         "report it as done or as failed; a person must find out."
+    ),
+    Reason.EARLIER_UNKNOWN: (
+        "An earlier call of this tool on the same target was started and its outcome is not known: it may or may not have taken effect. This "
+        "call was not executed. A person must settle the earlier one first; until then do not propose another one on this target, and do not "
+        "report the earlier one as done or as failed."
     ),
     Reason.DID_NOT_HAPPEN: "A person found out that this call, whose outcome was unknown, did not take effect.",
     Reason.TOOL_FAILED: "The tool failed. This is an error, not data.",

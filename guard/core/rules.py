@@ -16,6 +16,7 @@ from guard.core.ceilings import CEILINGS, Ceilings
 from guard.core.conditions import Condition
 from guard.core.endpoints import Endpoint
 from guard.core.paths import Path
+from guard.core.targets import Target
 from guard.core.values import Json, JsonObject
 from guard.core.views import Reveal, Room, Rules, Views
 
@@ -254,6 +255,7 @@ class Tool:
     dedupes: bool = False  # what stands behind a tool of the class `probe` takes the same key once only
     compensation: str = ""  # the tool that a `compensate` offers
     lease: float | None = None  # seconds that whoever took a call is believed to be at it, at least; never less than the time-out
+    target: Target | None = None  # while a call is unknown, none with the same target starts; None: only the very same one
     repeat: bool = False  # an equal call after `done` runs again
     untrusted: bool = False  # what it returns was written by others: data, never instructions
     unwrap: bool = False  # arguments that are JSON text inside JSON text are opened exactly once

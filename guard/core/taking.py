@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
+from typing import TypeAlias
 
 from guard.core import answer, audit, audit_ends
 from guard.core import ports as p
+from guard.core.acting import Blocked
 from guard.core.audit_begun import Taken, began
 from guard.core.board import Board, Waits
 from guard.core.commitments import More
@@ -24,6 +26,7 @@ from guard.core.reasons import Reason
 from guard.core.recall import may_go_on, of_branch, replayed, take_over
 from guard.core.replacing import replace
 from guard.core.rules import Tool
+from guard.core.unresolved import aim_of, blocked
 from guard.errors import StoreError
 
 _ROUNDS = 4  # how often a call may be found taken by somebody else, lost, and taken by a third
@@ -65,7 +68,8 @@ def claim_of(board: Board, index: int, allow: Allow) -> p.Claim:
         return began(key, allow, context.policy.version, context.redactor, taken, board.salts[index], beside)
 
     again = index in board.lost and (call.valid.tool.effect == "idempotent" or index in board.probed)
-    return p.Claim(row=row, approval=spent, event=begun, lease=lease, again=again, grant=use_of(board, index, allow))
+    use, found = use_of(board, index, allow), aim_of(board, call.valid)
+    return p.Claim(row=row, approval=spent, event=begun, lease=lease, again=again, grant=use, aim=found)
 
 
 def use_of(board: Board, index: int, allow: Allow) -> Use | None:
@@ -84,9 +88,14 @@ def lease_of(tool: Tool) -> float:
     return _LEASE if tool.timeout is None else tool.timeout + max(_MARGIN, tool.timeout / 10)
 
 
-def _not_won(board: Board, index: int, allow: Allow, found: p.Replay | p.InDoubt | p.Conflict) -> p.Flow[Outcome | None]:
+_Other: TypeAlias = p.Replay | p.InDoubt | p.Conflict | Blocked
+
+
+def _not_won(board: Board, index: int, allow: Allow, found: _Other) -> p.Flow[Outcome | None]:
     """What goes back for a call that somebody else has; None where it may be claimed once more."""
     item = board.items[index]
+    if isinstance(found, Blocked):
+        return (yield from refuse_late(board, index, blocked(found.row, allow.call.valid)))
     if isinstance(found, p.Conflict):
         return (yield from unused(board, index, allow, found))
     if isinstance(found, p.Replay) and found.row.outcome is not None:
@@ -183,7 +192,7 @@ def refuse_late(board: Board, index: int, refusal: Refusal) -> p.Flow[Outcome]:
     if index in board.lost:
         return board.doubt(index, board.lost[index])
     outcome = answer.refused(item.call, item.key, refusal, board.arguments(index), board.redactor(index))
-    event = audit_ends.ended(item.key, item.call, outcome, redactor)
+    event = audit_ends.refused_late(item.key, item.call, outcome, redactor, refusal.note)
     with suppress(StoreError):
         if board.down:  # what the ledger has of the call stays, an approval that was not spent above all
             yield from p.ask(p.Finish(rows=(), events=(event,), later=True))

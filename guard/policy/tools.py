@@ -30,6 +30,7 @@ from guard.policy.results import result_rule
 from guard.policy.reveals import mask_places, reveals
 from guard.policy.schemas import Schema, compile_schema
 from guard.policy.source import Item
+from guard.policy.targets import target
 
 KINDS = ("read", "compute", "action")
 
@@ -102,6 +103,7 @@ def _compile(entry: Entry, problems: Problems) -> Tool | None:
     lived = life(fields, kind, around, problems)
     tool = behind(_assemble(entry, fields, kind, schema, bindings, context, lived), fields, problems)
     tool = replace(tool, reveals=reveals(fields.get("handles"), context), masks=mask_places(fields.get("masks"), context))
+    tool = replace(tool, target=target(fields, kind, context))
     fill = filled(tool, schema, _own(entry.declared), entry.item, problems)
     if entry.declared is not None or schema.source:  # without a program and a schema nothing is known of the arguments
         check_records(tool, schema, fill, fields.get("resource", entry.item), problems)

@@ -10,6 +10,7 @@ from itertools import chain
 
 from guard.core.paths import Path
 from guard.core.rules import Binding, Source, SumLimit, Tool
+from guard.core.targets import Target
 from guard.core.values import Json
 from guard.policy import Loaded
 from guard.review.budget_changes import ceiling_facts, shadow_facts, window_facts
@@ -199,8 +200,21 @@ def _running(old: Tool, new: Tool) -> Iterator[Fact]:
         before, after = _effect(old), _effect(new)
         if before != after:
             yield Fact(_effects(old, new), "effect", before, after)
+        yield from fact(_targets(old.target, new.target), "unknown", _kept(old.target), _kept(new.target))
         if old.lease != new.lease:
             yield Fact(Direction.MAYBE, "lease", words(old.lease), words(new.lease), "when a call counts as lost")
+
+
+def _targets(old: Target | None, new: Target | None) -> Direction | None:
+    """Whether an unresolved call keeps more from starting, or less."""
+    if old is None or new is None:
+        return None if old is new else Direction.NARROWS if old is None else Direction.WIDENS
+    return permits(map(str, old.arguments), map(str, new.arguments))
+
+
+def _kept(target: Target | None) -> str:
+    names = " and ".join(map(str, target.arguments)) if target is not None else ""
+    return "the same call" if target is None else f"calls with the same {names}" if names else "every call"
 
 
 def _effect(tool: Tool) -> str:

@@ -19,7 +19,8 @@ from guard.core.model import CallKey, ConversationRef, Session
 from guard.core.persons import opaque
 from guard.core.ports import CallRow, Event, Redactor, Store
 from guard.core.replacing import replace
-from guard.core.values import JsonObject, digest
+from guard.core.unresolved import doubt_name
+from guard.core.values import JsonObject
 from guard.errors import ApprovalError
 from guard.runner.behind import hiding
 from guard.runner.compensation import compensation_key
@@ -49,12 +50,7 @@ class Unknown:
     attempt: int
     key: str
     approval: str | None
-
-
-def name_of(key: CallKey) -> str:
-    """The id under which a call in doubt is found."""
-    ref = key.ref
-    return "un_" + digest("guard-unknown-v1", ref.tenant, ref.conversation, str(key.turn), str(key.position))[:20]
+    blocks: str = ""  # which calls of this tenant may not start until it is settled, by the policy in force
 
 
 class Doubts:
@@ -85,7 +81,7 @@ class Doubts:
         if not self.entitled(row, approver):
             if approver.means(row.key.ref.principal) and approver.tenant == row.key.ref.tenant:
                 raise ApprovalError("not_entitled", "the requester may not settle this call; another person must")
-            raise _not_found(name_of(row.key))
+            raise _not_found(doubt_name(row.key))
         redactor = hiding(self._guard, row.key, row.arguments)
         told = redactor.detect(None, reason)[0]
         outcome = answer.found_out(row.call, row.key, row.arguments, row.approval, happened=happened, reason=told)
@@ -133,15 +129,22 @@ class Doubts:
         return found
 
     def _row(self, name: str) -> CallRow:
-        found = next((row for row in self._guard.store.doubtful() if name_of(row.key) == name), None)
+        found = next((row for row in self._guard.store.doubtful() if doubt_name(row.key) == name), None)
         if found is None:
             raise _not_found(name)
         return found
 
+    def _blocks(self, row: CallRow) -> str:
+        """Which calls may not start until it is settled."""
+        tool = self._guard.policy.tools.get(row.call.tool)
+        if tool is None:
+            return "nothing: the policy has no such tool"
+        return f"the same {row.call.tool} in this conversation" if tool.target is None else tool.target.words(row.call.tool)
+
     def _shown(self, row: CallRow) -> Unknown:
         ref = row.key.ref
         return Unknown(
-            id=name_of(row.key),
+            id=doubt_name(row.key),
             tool=row.call.tool,
             arguments=row.arguments or {},
             requester=ref.principal,
@@ -155,6 +158,7 @@ class Doubts:
             attempt=row.attempt,
             key=self._guard.hands.key(row.idem) if row.idem else "",
             approval=row.approval,
+            blocks=self._blocks(row),
         )
 
 

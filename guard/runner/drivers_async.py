@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from functools import partial
 from inspect import iscoroutinefunction
 from time import monotonic
@@ -117,6 +118,7 @@ class AsyncRun:
             return self._hands.raised(command, error, started)  # the tool cancelled itself
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool is foreign code: whatever it raises is a failed result
             done = self._hands.raised(command, error, started)
+            self._hands.late(command, getattr(error, "guard_pending", None), started)
         except BaseException as error:  # noqa: BLE001 - Ctrl-C goes on up once the turn is closed
             self._interrupt = error
             return p.Executed(interrupted=True)
@@ -129,17 +131,15 @@ class AsyncRun:
             value = call()
             return await value if awaited else value
         waited: asyncio.Future[Came]
-        thread = None if awaited else in_thread(call)
-        waited = asyncio.ensure_future(_came(call())) if thread is None else asyncio.wrap_future(thread)
+        running: Any = call() if awaited else in_thread(call)
+        waited = asyncio.ensure_future(_came(running)) if awaited else asyncio.wrap_future(running)
         try:
             done, _ = await asyncio.wait({waited}, timeout=seconds)
         except asyncio.CancelledError as error:
-            waited.cancel()
-            error.guard_pending = thread  # type: ignore[attr-defined]  # it goes on, and what it does in the end can still be learned
+            error.guard_pending = _given_up(waited, running)  # type: ignore[attr-defined]
             raise
         if not done:
-            waited.cancel()
-            raise TooLateError(thread)
+            raise TooLateError(_given_up(waited, running))
         return waited.result().get()
 
     async def _join(self, command: p.Join) -> p.Joined:
@@ -191,6 +191,29 @@ def _cancels() -> int:
     """How often the caller's task was asked to stop: tells its cancellation from one that a tool raises by itself."""
     task = asyncio.current_task()
     return 0 if task is None else task.cancelling()
+
+
+def _given_up(waited: asyncio.Future[Came], value: Any) -> Future[Came]:
+    """Stop waiting; what goes on all the same, so that what it does in the end can still be learned.
+
+    A thread goes on, and so does what is run elsewhere; a task that was told to stop may end otherwise. That is told in a thread, since writing it down may
+    wait for a disk.
+    """
+    waited.cancel()
+    if isinstance(value, Future):
+        return value
+    elsewhere: Future[Came] | None = getattr(value, "guard_pending", None)
+    if elsewhere is not None:
+        return elsewhere
+    told: Future[Came] = Future()
+
+    def ended(task: asyncio.Future[Came]) -> None:
+        came = None if task.cancelled() else task.result()
+        if came is not None and not isinstance(came.error, asyncio.CancelledError):
+            in_thread(lambda: told.set_result(came))
+
+    waited.add_done_callback(ended)
+    return told
 
 
 async def _came(coroutine: Awaitable[Any]) -> Came:

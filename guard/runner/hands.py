@@ -19,6 +19,7 @@ from types import GeneratorType
 from typing import Any, Generic, TypeVar, cast
 
 from guard.core import ports as p
+from guard.core.acting import FindBlocked
 from guard.core.audit_ends import reference
 from guard.core.granting import FindGrants, UseGrant
 from guard.core.model import Session
@@ -31,7 +32,7 @@ from guard.runner.cut_off import cut_off
 from guard.runner.leases import Keeper, elapsed, enough_left, written_down
 from guard.runner.recalled import recalled
 from guard.runner.report import LOG, failure, missing
-from guard.runner.threads import Came
+from guard.runner.threads import Came, Promise
 from guard.tools import RegisteredTool, normalise
 
 T = TypeVar("T")
@@ -53,6 +54,7 @@ _ANSWERS: dict[type, Callable[[p.Store, Any], Any]] = {
     p.Recall: recalled,
     p.LoadLedger: lambda store, command: store.load_ledger(command),
     p.LoadHandles: lambda store, command: store.handles(command),
+    FindBlocked: lambda store, command: store.blocked(command),
     p.FindTwins: lambda store, command: store.find_twins(command),
     FindGrants: lambda store, command: store.find_grants(command),
     UseGrant: lambda store, command: store.use_grant(command),
@@ -115,13 +117,12 @@ class Hands:
 
     def late(self, command: p.Execute, pending: Future[Came] | None, started: float) -> None:
         """What a call that was given up turns out to have done, once it ends, is written down after all."""
-        if pending is None or command.late is None:
-            return
-        pending.add_done_callback(lambda future: self._late(command, future.result(), started))
+        if pending is not None and command.late is not None:
+            pending.add_done_callback(lambda future: self._late(command, future, started))
 
-    def _late(self, command: p.Execute, came: Came, started: float) -> None:
+    def _late(self, command: p.Execute, future: Future[Came], started: float) -> None:
         try:
-            ran = finished(came.get(), command, started)
+            ran = finished(future.result().get(), command, started)
         except Exception as error:  # noqa: BLE001 - as for a tool that ended in time
             ran = self.raised(command, error, started)
         except BaseException:  # noqa: BLE001 - as when it is interrupted in time: nobody knows
@@ -130,7 +131,11 @@ class Hands:
             return  # it is unknown already
         finish = command.late(ran)
         try:
-            self._finish(replace(finish, rows=tuple(replace(row, settled=False) for row in finish.rows)))  # yet to be told
+            better = self._finish(
+                replace(finish, rows=tuple(replace(row, settled=False) for row in finish.rows))
+            )  # yet to be told
+            if isinstance(future, Promise):
+                future.stands, future.settled = better or finish.rows[0], better is None
         except Exception as error:  # noqa: BLE001 - kept, or nothing that could be kept
             LOG.warning("the late end of %s could not be recorded yet: %s", command.tool.name, type(error).__name__)
 

@@ -26,6 +26,21 @@ class Came:
         return self.value
 
 
+class Promise(Future[Came]):
+    """How a call that is run elsewhere really ends, told by whoever runs it, though nobody may wait for it any more.
+
+    `stands` is its row once that was written down, None where it was not; `settled` whether it is what was told, or the ledger knew better.
+    """
+
+    stands: Any = None
+    settled = False
+
+    def tell(self, came: Came) -> None:
+        """Say how it ended. Comes back when that is written down, so not to be called where nothing may wait."""
+        self.set_running_or_notify_cancel()
+        self.set_result(came)
+
+
 def in_thread(call: Callable[[], Any]) -> Future[Came]:
     """Run `call` in a daemon thread of its own, so that one that never returns blocks neither the caller nor the exit."""
     future: Future[Came] = Future()

@@ -18,12 +18,12 @@ class Notify:
 
     def __init__(self, name: str, post: Post, keys: Sequence[bytes], links: Links, clock: Callable[[], float]) -> None:
         self.name = name
-        self._post, self._keys, self._links, self._clock = post, tuple(keys), links, clock
+        self._post, self._keys, self.links, self._clock = post, tuple(keys), links, clock
 
     def send(self, batch: Sequence[Sealed]) -> None:
         """See `Sink`."""
         for number, one in enumerate(batch):
-            told = notice(entry(one), self._links)
+            told = notice(entry(one), self.links)
             body = encode(told).encode()
             headers = signed(told["id"], int(self._clock()), body, self._keys)
             try:

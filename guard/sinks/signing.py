@@ -13,6 +13,7 @@ import binascii
 import hmac
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from guard.core.values import encode
 
@@ -60,13 +61,30 @@ def link_mark(key: bytes, approval: str, revision: int, audience: str, until: in
     )
 
 
-def link_read(keys: Sequence[bytes], mark: str, now: float) -> tuple[str, int, str] | None:
-    """Approval, revision and audience of a link's mark; None where no key signed it, or its time is over."""
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What a link's mark says: which approval in which revision, for whom (empty: whoever gets it), and until when, in seconds since the epoch."""
+
+    approval: str
+    revision: int
+    audience: str
+    until: float
+
+
+def link_said(keys: Sequence[bytes], mark: str) -> Link | None:
+    """What a link's mark says, whether or not its time is over; None where no key signed it."""
     try:
         content, given = (base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in mark.split("."))
         if not any(hmac.compare_digest(hmac.digest(key, content, "sha256"), given) for key in keys):
             return None
-        tag, purpose, approval, revision, audience, until = json.loads(content)
+        tag, purpose, *said = json.loads(content)
+        found = Link(*said)
     except (ValueError, TypeError):
         return None
-    return (approval, revision, audience) if (tag, purpose) == (_LINK, "view") and now <= until else None
+    return found if (tag, purpose) == (_LINK, "view") else None
+
+
+def link_read(keys: Sequence[bytes], mark: str, now: float) -> tuple[str, int, str] | None:
+    """Approval, revision and audience of a link's mark; None where no key signed it, or its time is over."""
+    found = link_said(keys, mark)
+    return (found.approval, found.revision, found.audience) if found is not None and now <= found.until else None

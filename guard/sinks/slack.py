@@ -23,12 +23,12 @@ class Slack:
 
     def __init__(self, name: str, post: Post, links: Links) -> None:
         self.name = name
-        self._post, self._links = post, links
+        self._post, self.links = post, links
 
     def send(self, batch: Sequence[Sealed]) -> None:
         """See `Sink`."""
         for number, one in enumerate(batch):
-            body = encode(message(entry(one), self._links)).encode()
+            body = encode(message(entry(one), self.links)).encode()
             try:
                 self._post.send(body, {"Content-Type": "application/json"})
             except SinkError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from guard.core.acting import Blocked
 from guard.core.model import Approval, CallKey
 from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Record, Replay, Vaulted, Won
 from guard.core.reasons import Reason
@@ -16,8 +17,10 @@ from guard.stores import grants, vault
 from guard.stores.approvals import LIVE, ask, look
 from guard.stores.budgets import release
 from guard.stores.executors import me
+from guard.stores.late import mistaken, truth
 from guard.stores.owners import home_of, own, owned
 from guard.stores.tables import Asked, Home, Place, Tables
+from guard.stores.unresolved import blocking, is_lost
 
 OPEN_ENDED = frozenset({"started", "unknown"})
 FINISHED = frozenset({"done", "failed"})
@@ -44,7 +47,7 @@ def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event], han
         vault.keep(tables, handles, rows[0].key.ref)
     better: CallRow | None = None
     for row in rows:
-        standing = _put(tables, row)
+        standing = _put(tables, row, events)
         better = better or (standing if row.attempt else None)
     return better
 
@@ -73,14 +76,18 @@ def told(tables: Tables, keys: Mapping[CallKey, str], events: Sequence[Event]) -
         tables.settle(home_of(key.ref), (key.turn, key.position), status)
 
 
-def _put(tables: Tables, row: CallRow) -> CallRow | None:
+def _put(tables: Tables, row: CallRow, events: Sequence[Event]) -> CallRow | None:
     """Write a row; the one that stands, where that is another one."""
     home, place = home_of(row.key.ref), (row.key.turn, row.key.position)
     old = tables.row(home, place)
     if old is not None and (_ends_untaken(row) or _conflicts(row)):
         return old  # somebody got further with it, or another content came under the key of this one
     taken = old is not None and old.status in _TAKEN
-    if old is not None and taken and not _ends(old, row):
+    ends = old is None or not taken or _ends(old, row)
+    late = truth(old, row, events, ends=ends) if old is not None and taken and old.status != "started" else None
+    if late is not None:
+        tables.append(late)
+    if old is not None and not ends:
         if row.settled and not old.settled and not (row.status == "unknown" and old.status in FINISHED):
             tables.put(replace(old, settled=True))  # but who was told that it is unknown has yet to hear how it ended
         return old
@@ -95,7 +102,7 @@ def kept(old: CallRow, row: CallRow) -> CallRow:
 
     What was told to be unknown and is known now has yet to be told.
     """
-    settled = row.settled and old.status != "unknown" and not _mistaken(old)
+    settled = row.settled and old.status != "unknown" and not mistaken(old)
     return replace(
         row,
         run=old.run,
@@ -117,7 +124,7 @@ def _ends(old: CallRow, new: CallRow) -> bool:
     if old.fingerprint != new.fingerprint:
         return False
     if old.status in FINISHED:
-        return new.status == "done" and _mistaken(old)
+        return new.status == "done" and mistaken(old)
     if new.status == "done":
         return True
     if new.attempt not in (0, old.attempt):
@@ -127,11 +134,6 @@ def _ends(old: CallRow, new: CallRow) -> bool:
     if old.status == "unknown":
         return False
     return new.status in OPEN_ENDED or (new.at == old.at and _never_ran(old, new))
-
-
-def _mistaken(old: CallRow) -> bool:
-    """Whether only a person's word says that the call did not happen: the tool's own end of it knows better."""
-    return old.outcome is not None and old.outcome.reason is Reason.DID_NOT_HAPPEN
 
 
 def _never_ran(old: CallRow, new: CallRow) -> bool:
@@ -162,8 +164,8 @@ def claim(tables: Tables, command: Claim) -> ClaimAnswer:
         return _retake(tables, command, known.row)
     if known is not None:
         return replace(known, lost=is_lost(known.row, tables.now)) if isinstance(known, InDoubt) else known
-    spent = None if command.approval is None else _spend(tables, command, command.approval)
-    if isinstance(spent, Conflict):
+    spent = _let(tables, command)
+    if isinstance(spent, Conflict | Blocked):
         return spent
     drawing = _drawing(tables, command)
     if isinstance(drawing, Conflict):
@@ -173,6 +175,14 @@ def claim(tables: Tables, command: Claim) -> ClaimAnswer:
     if spent is not None:
         tables.close_asked(spent)
     return _take(tables, command, None, drawing)
+
+
+def _let(tables: Tables, command: Claim) -> Asked | Conflict | Blocked | None:
+    """The approval that lets the call start, spent, where it needs one; or what keeps it from starting."""
+    unresolved = blocking(tables, command.aim)
+    if unresolved is not None:
+        return Blocked(row=unresolved)
+    return None if command.approval is None else _spend(tables, command, command.approval)
 
 
 def _drawing(tables: Tables, command: Claim) -> grants.Drawing | Conflict | None:
@@ -218,11 +228,6 @@ def _take(tables: Tables, command: Claim, before: CallRow | None, drawing: grant
     )
     tables.put(taken)
     return Won(at=tables.now, attempt=attempt, idem=idem, lease=command.lease)
-
-
-def is_lost(row: CallRow, now: float) -> bool:
-    """Whether a started call is past its lease: nobody may be at it any more, and nobody knows how it ended."""
-    return row.status == "started" and (row.lease is None or row.lease <= now)
 
 
 def may_be_taken_again(old: CallRow, new: CallRow, now: float) -> bool:

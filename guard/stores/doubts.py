@@ -15,10 +15,11 @@ from guard.errors import ApprovalError
 from guard.stores import grant_ends, grants
 from guard.stores.approvals import told
 from guard.stores.budgets import release
-from guard.stores.claims import is_lost, kept
+from guard.stores.claims import kept
 from guard.stores.owners import home_of
 from guard.stores.stamp import time_text
 from guard.stores.tables import Home, Place, Tables, Wanted
+from guard.stores.unresolved import is_lost
 
 Doubt: TypeAlias = Callable[[CallRow], tuple[CallRow, Event]]
 """How a call that is in doubt is written down: the row (status unknown, with its outcome) and the record."""

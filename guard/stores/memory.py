@@ -192,6 +192,7 @@ class MemoryTables(MemoryOutbox, MemoryGrants, MemorySegments):
             self._undo.drop(room.by_tool[old.call.tool], place)
             for index in _indexes(old):
                 self._undo.remove(room.by_mark[index], place)
+        self._note(row)
         self._undo.put(turn, key.position, row)
         if row.status in FINISHED and place not in room.ended:
             self._undo.put(room.ended, place, self.now)

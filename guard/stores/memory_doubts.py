@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from guard.core.ports import CallRow, Vaulted
 from guard.core.replacing import replace
+from guard.core.targets import Aim
 from guard.stores.memory_approvals import MemoryApprovals
 from guard.stores.tables import Draw, Home, Mark, Place
 
@@ -49,6 +50,7 @@ class MemoryDoubts(MemoryApprovals):
         self._rooms: dict[Home, Room] = {}
         self._picked: dict[tuple[Home, Place], float] = {}
         self._epochs: list[str] = []
+        self._doubts: dict[tuple[str, str], dict[tuple[Home, Place], None]] = {}  # open actions by tenant and tool
 
     def renew(self, home: Home, place: Place, mine: tuple[int, str], until: float) -> bool:
         """Move the end of a lease."""
@@ -62,6 +64,30 @@ class MemoryDoubts(MemoryApprovals):
         """Started and unknown actions."""
         found = [row for row in self._all("started", "unknown") if row.kind == "action" and tenant in (None, row.key.ref.tenant)]
         return tuple(sorted(found, key=_age))
+
+    def _open(self, tenant: str, tool: str) -> list[CallRow]:
+        """Started and unknown actions of a tool in a tenant, the unknown ones first."""
+        spots = self._doubts.get((tenant, tool), {})
+        found = [self._rooms[home].turns[turn][position] for home, (turn, position) in spots]
+        return sorted(found, key=lambda row: row.status, reverse=True)
+
+    def _note(self, row: CallRow) -> None:
+        """Keep in mind whether an action is open. To be called before its row is put."""
+        place = ((row.key.ref.tenant, row.key.ref.conversation), (row.key.turn, row.key.position))
+        spots = self._doubts.setdefault((row.key.ref.tenant, row.call.tool), {})
+        if row.kind == "action" and row.status in ("started", "unknown"):
+            self._undo.put(spots, place, None)
+        elif place in spots:
+            self._undo.drop(spots, place)
+
+    def aimed(self, aim: Aim) -> list[CallRow]:
+        """Calls with this tag."""
+        return [row for row in self._open(aim.tenant, aim.tool) if row.target == aim.tag]
+
+    def aimed_otherwise(self, aim: Aim, most: int) -> list[CallRow]:
+        """Calls with a tag of another form, or none."""
+        found = [row for row in self._open(aim.tenant, aim.tool) if not row.target.startswith(aim.form)]
+        return [row for row in found if row.status == "unknown" or row.lease is None or row.lease <= self.now][:most]
 
     def approved(self, before: float, limit: int) -> tuple[CallRow, ...]:
         """Held calls that may run."""

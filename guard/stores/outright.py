@@ -6,11 +6,13 @@ and before `ledger`.
 
 from __future__ import annotations
 
-from guard.core.ports import Claim, ClaimAnswer, Outright, Stood
+from guard.core.acting import FindBlocked
+from guard.core.ports import CallRow, Claim, ClaimAnswer, Outright, Stood
 from guard.stores import budgets, claims, lookups, turns
 from guard.stores.backend import Backend
 from guard.stores.plain import plain
 from guard.stores.tables import Plain, Tables
+from guard.stores.unresolved import blocking
 
 
 class _OtherwiseError(Exception):
@@ -32,6 +34,10 @@ class OutrightLedger:
     def at_once(self) -> bool:
         """Whether the store has one writer. Where several write, a transaction of many steps would wait for another's in the wrong order."""
         return bool(getattr(self._tables, "one_writer", False))
+
+    def blocked(self, command: FindBlocked) -> CallRow | None:
+        """An unresolved call that keeps others on its target from starting."""
+        return self._tables.read(lambda tables: blocking(tables, command.aim))
 
     def outright(self, command: Outright) -> Stood | None:
         """Write all of it, or nothing. See Outright."""

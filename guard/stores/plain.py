@@ -22,6 +22,8 @@ def plain(command: Claim, epoch: int, lock: Lock = OPEN) -> Plain | None:
     row = command.row
     if command.approval is not None or command.grant is not None or command.again or row.outcome is not None:
         return None
+    if command.aim is not None:  # other conversations have to be looked at
+        return None
     event = command.event(1) if callable(command.event) else command.event
     return Plain(_columns(command, epoch, lock), event, row.idem, command.lease)
 

@@ -34,12 +34,12 @@ NUMBER = "INSERT INTO turns (conversation, turn, branch, name, digest, run, at) 
 
 PAYLOAD = "INSERT INTO payloads (id, kind, body) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body"
 
-_CALLS_OF_ALL = (
+CALLS_OF_ALL = (
     "SELECT c.turn, c.position, c.branch, c.name, c.status, c.kind, c.fingerprint, c.mark, c.run, c.again, c.settled, c.at, c.approval,"
     " c.owned, c.evidence, c.outcome, c.effect, c.attempt, c.lease, c.idem, c.executor, p.body, t.tenant, t.conversation, t.principal"
     " FROM calls c JOIN payloads p ON p.id = c.payload JOIN conversations t ON t.id = c.conversation"
 )
-_CALL = _CALLS_OF_ALL + " WHERE c.conversation = ?"
+_CALL = CALLS_OF_ALL + " WHERE c.conversation = ?"
 _IN_ORDER = " ORDER BY c.turn, c.position"
 CALL = _CALL + " AND c.turn = ? AND c.position = ?"
 CALLS = _CALL + _IN_ORDER
@@ -64,23 +64,36 @@ RENEW = (
     "UPDATE calls SET lease = ? WHERE conversation = ? AND turn = ? AND position = ? AND status = 'started' AND attempt = ?"
     " AND executor = ?"
 )
-_OPEN = _CALLS_OF_ALL + " WHERE c.status IN ('started', 'unknown') AND c.kind = 'action'"
+_ANY_OPEN = " WHERE c.status IN ('held', 'started', 'unknown') AND c.status"  # says to SQLite which index serves
+_OPEN = CALLS_OF_ALL + _ANY_OPEN + " IN ('started', 'unknown') AND c.kind = 'action'"
 DOUBTFUL = _OPEN + " ORDER BY c.at, c.turn, c.position"
 DOUBTFUL_IN = _OPEN + " AND t.tenant = ? ORDER BY c.at, c.turn, c.position"
 APPROVED = (
-    _CALLS_OF_ALL + " JOIN approvals a ON a.id = c.approval WHERE c.status = 'held' AND a.status = 'approved'"
+    CALLS_OF_ALL + " JOIN approvals a ON a.id = c.approval" + _ANY_OPEN + " = 'held' AND a.status = 'approved'"
     " AND a.decided_at <= ? AND a.expires_at > ? AND (c.picked IS NULL OR c.picked <= ?) ORDER BY a.decided_at LIMIT ?"
 )
 _GRANTED = "SELECT 1 FROM grants g WHERE g.tenant = t.tenant AND g.principal = t.principal AND g.tool = c.tool AND g.revoked IS NULL AND g.at <= ?"
 _ASKED = (
-    " JOIN approvals a ON a.id = c.approval WHERE c.status = 'held' AND c.branch = '' AND c.at <= ? AND a.status = 'pending'"
+    " JOIN approvals a ON a.id = c.approval" + _ANY_OPEN + " = 'held' AND c.branch = '' AND c.at <= ? AND a.status = 'pending'"
     " AND a.expires_at > ? AND (c.picked IS NULL OR c.picked <= ?)"
 )
-ANSWERABLE = _CALLS_OF_ALL + _ASKED + " AND EXISTS (" + _GRANTED + ") ORDER BY a.requested_at LIMIT ?"
+ANSWERABLE = CALLS_OF_ALL + _ASKED + " AND EXISTS (" + _GRANTED + ") ORDER BY a.requested_at LIMIT ?"
 WAITS = CALL + " AND c.status = 'held' AND (c.picked IS NULL OR c.picked <= ?)"
 LOST = (
-    _CALLS_OF_ALL + " WHERE c.status = 'started' AND (c.lease IS NULL OR c.lease <= ?) AND (c.picked IS NULL OR c.picked <= ?)"
+    CALLS_OF_ALL + _ANY_OPEN + " = 'started' AND (c.lease IS NULL OR c.lease <= ?) AND (c.picked IS NULL OR c.picked <= ?)"
     " ORDER BY c.at LIMIT ?"
+)
+AIM = "UPDATE calls SET target = ? WHERE conversation = ? AND turn = ? AND position = ?"
+AIMED = CALLS_OF_ALL + " WHERE c.target = ? AND c.target <> '' AND c.status IN ('started', 'unknown') ORDER BY c.status DESC"
+_OTHERWISE = " AND c.tool = ? AND c.kind = 'action' AND t.tenant = ? AND "
+_UNKNOWN = CALLS_OF_ALL + " WHERE c.status = 'unknown'" + _OTHERWISE
+UNKNOWN_OTHERWISE = _UNKNOWN + "c.target < ? UNION ALL " + _UNKNOWN + "c.target >= ? LIMIT ?"
+LOST_OTHERWISE = (
+    CALLS_OF_ALL
+    + _ANY_OPEN
+    + " = 'started' AND (c.lease IS NULL OR c.lease <= ?)"
+    + _OTHERWISE
+    + "(c.target < ? OR c.target >= ?) LIMIT ?"
 )
 PICK = "UPDATE calls SET picked = ? WHERE conversation = ? AND turn = ? AND position = ?"
 EPOCH = "SELECT MAX(number) FROM epochs"
@@ -112,7 +125,7 @@ AGED = (
     " AND CASE WHEN a.status = 'rejected' THEN a.decided_at ELSE a.expires_at END <= ?)) ORDER BY c.at LIMIT ?"
 )
 HOMES = "SELECT tenant, conversation FROM conversations WHERE principal = ? OR conversation = ? ORDER BY tenant, conversation"
-ERASED = "UPDATE calls SET erased = ? WHERE conversation = ? AND turn = ? AND position = ?"
+ERASED = "UPDATE calls SET erased = ?, target = '' WHERE conversation = ? AND turn = ? AND position = ?"
 NO_AMOUNT = "UPDATE grant_uses SET amount = '' WHERE conversation = ? AND turn = ? AND position = ?"
 FORGET_VOTES = "DELETE FROM payloads WHERE id IN (SELECT payload FROM votes WHERE approval = ?)"
 FORGET_WORDS = "DELETE FROM payloads WHERE id IN (SELECT payload FROM words WHERE conversation = ? AND at <= ?)"

@@ -18,11 +18,11 @@ from guard.stores.claims import FINISHED
 from guard.stores.executors import gone
 from guard.stores.locks import OPEN, Lock
 from guard.stores.rows import name_of
-from guard.stores.sql_erasing import SqlErasing
 from guard.stores.sql_grants import SqlGrants
 from guard.stores.sql_log import SqlLog
 from guard.stores.sql_outbox import SqlOutbox
 from guard.stores.sql_search import SqlSearch
+from guard.stores.sql_unresolved import SqlUnresolved
 from guard.stores.stamp import Stamps
 from guard.stores.tables import Home, Mark, Place, Plain, Talk
 from guard.stores.watermark import Head, Watermark
@@ -30,7 +30,7 @@ from guard.stores.watermark import Head, Watermark
 _ALL = 2**62  # LIMIT of no limit
 
 
-class SqlTables(SqlOutbox, SqlGrants, SqlLog, SqlErasing, SqlSearch):
+class SqlTables(SqlOutbox, SqlGrants, SqlLog, SqlUnresolved, SqlSearch):
     """`Tables` on a connection that is in a transaction."""
 
     def __init__(
@@ -159,6 +159,7 @@ class SqlTables(SqlOutbox, SqlGrants, SqlLog, SqlErasing, SqlSearch):
         name = name_of((row.key.ref.tenant, row.key.ref.conversation))
         payload = self.payload(f"call:{name}:{row.key.turn}:{row.key.position}", "call", rows.call_payload(row))
         self.run(sql.PUT, *rows.call_columns(row, name, payload), self.now if row.status in FINISHED else None)
+        self._aim(row, name)
 
     def take(self, given: Plain) -> Won | None:  # noqa: ARG002 - what is quicker is special to one database
         """The rules are asked."""

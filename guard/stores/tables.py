@@ -19,6 +19,7 @@ from guard.stores.grant_tables import GrantTables
 from guard.stores.log_tables import LogTables
 from guard.stores.outbox_tables import OutboxTables
 from guard.stores.search_tables import SearchTables
+from guard.stores.unresolved_tables import UnresolvedTables
 from guard.stores.vault_tables import VaultTables
 
 T = TypeVar("T")
@@ -128,7 +129,9 @@ class Plain:
         return Won(at=at, attempt=1, idem=self.idem, lease=self.lease)
 
 
-class Tables(SearchTables, OutboxTables, VaultTables, GrantTables, LogTables, EraseTables, BatchTables, Protocol):
+class Tables(
+    SearchTables, OutboxTables, VaultTables, GrantTables, LogTables, EraseTables, BatchTables, UnresolvedTables, Protocol
+):
     """What stands in the tables, as one transaction sees and changes it."""
 
     now: float  # the time of the transaction
@@ -225,7 +228,6 @@ class Tables(SearchTables, OutboxTables, VaultTables, GrantTables, LogTables, Er
     def begin_epoch(self, number: int, why: str) -> None:
         """Keep a new epoch."""
 
-    # budgets
     def budget(self, charge: Charge) -> Budget:
         """The name of a charge's budget in these tables."""
 

@@ -27,7 +27,7 @@ from guard.web import bodies
 from guard.web.answers import answer, problem
 from guard.web.bodies import RequestError
 from guard.web.description import described
-from guard.web.remote import ContradictedError, Remote, Ticket
+from guard.web.remote import ContradictedError, Remote, SettledError, Ticket
 from guard.web.site import site
 from guard.web.tokens import Token, Tokens
 from guard.wires import wire as wire_named
@@ -143,6 +143,9 @@ async def report(api: Api, body: JsonObject, token: Token) -> JsonObject:
     bodies.fields(body, ("ticket", "status"), ("result", "message"))
     try:
         found = await api.remote.report(bodies.text(body["ticket"], "ticket"), bodies.report(body), token.name)
+    except SettledError:
+        said = "a person has settled this call otherwise: that stands, and this report is on record as disagreeing"
+        raise RequestError(said, 409) from None
     except ContradictedError:
         raise RequestError("this call was reported already, and otherwise: the first report counts", 409) from None
     if found is None:

@@ -5,7 +5,7 @@ What holds for every answer stands around them: `Headers` outermost, then `Gate`
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -56,9 +56,15 @@ class Application:
 
 
 def application(
-    guard: AsyncGuard, remote: Remote, tokens: Tokens, *, clock: Callable[[], float], settings: Settings | None = None
+    guard: AsyncGuard,
+    remote: Remote,
+    tokens: Tokens,
+    *,
+    clock: Callable[[], float],
+    settings: Settings | None = None,
+    link_keys: Sequence[bytes] = (),
 ) -> Application:
-    """The application to serve. `clock` gives seconds since the epoch."""
+    """The application to serve. `clock` gives seconds since the epoch; `link_keys` sign links besides those of the settings."""
     known = settings or Settings()
     people = People(tokens=tokens, settings=known, clock=clock, known=lambda: guard.policy.people, secret=guard.store.secret)
     ours = [*Api(guard, remote, tokens, clock).routes(), *approvals_api.routes(), *grants_api.routes(), *signing.routes()]
@@ -78,6 +84,7 @@ def application(
         feed=feed,
         viewings=Viewings(guard.store, guard.redactor),
         oidc=_oidc(known, guard.store.secret),
+        link_keys=tuple(dict.fromkeys((*known.link_keys, *link_keys))),
     )
     return Application(Headers(Gate(app), https=known.https), feed)
 

@@ -132,7 +132,7 @@ _PROBLEMS = {
     "401": "No token, or a wrong one",
     "403": "The token or the session may not do this",
     "404": "No call waits under this ticket",
-    "409": "The call was reported already, and otherwise",
+    "409": "The call was reported already, and otherwise; or a person has settled it otherwise",
     "408": "The body came too slowly",
     "413": "The body is larger than the policy's ceilings.message_bytes",
     "415": "The body is not application/json",

@@ -191,7 +191,7 @@ _ANSWERS: dict[str, JsonObject] = {
         },
         closed=False,
     ),
-    "Unknown": shape({"id": TEXT, "tool": {"type": "string"}, "arguments": {"type": "object"}}, closed=False),
+    "Unknown": shape({"id": TEXT, "tool": {"type": "string"}, "arguments": {"type": "object"}, "blocks": TEXT}, closed=False),
     "Unknowns": shape({"unknown": {"type": "array", "items": ref("Unknown")}}, closed=False),
     "Conflict": shape(
         {

@@ -28,7 +28,8 @@ from guard.core.wording import Ran
 from guard.errors import ApprovalError
 from guard.runner.approvals import View
 from guard.runner.deciders import concerns, wrote
-from guard.web import frame, giving, guarding, html
+from guard.web import frame, giving, guarding, html, links
+from guard.web.alike import alike
 from guard.web.edits import fields_of
 from guard.web.frame import Problem
 from guard.web.people import Person
@@ -93,6 +94,7 @@ async def shown(
 ) -> Response:
     """The page of an approval as it stands now. Raises ApprovalError for one that this person may not see."""
     view = await site(request).guard.approvals.view(approval_id, person.session)
+    problem = problem or await asyncio.to_thread(links.told, request, person, view.approval)
     await asyncio.to_thread(site(request).viewings.note, request, person, [view])
     told, acts = told_of(view, site(request).clock()), may(view, person)
     offers = await asyncio.to_thread(giving.offered, request, person, view) if acts.vote else []
@@ -109,6 +111,7 @@ async def shown(
         ended=ended(view.approval),
         ran=view.ran,
         fields=fields_of(view.approval),
+        alike=await asyncio.to_thread(alike, request, view.approval) if view.entitled else None,
         problem=problem,
         typed=typed or Typed(),
         state=stands(view.approval, view.ran),

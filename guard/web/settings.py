@@ -66,6 +66,7 @@ class Settings:
     proxy: Proxy | None = None
     proxy_scopes: tuple[str, ...] = ("vote",)
     provider: Provider | None = None
+    link_keys: tuple[bytes, ...] = field(default=(), repr=False)  # that sign links to approvals: two while a key is changed
 
     @property
     def https(self) -> bool:

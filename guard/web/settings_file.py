@@ -17,16 +17,18 @@ from guard.errors import GuardError
 from guard.policy import language
 from guard.policy.problems import Problems
 from guard.policy.source import File, Item, read_yaml
+from guard.sinks.signing import key_of
 from guard.web.settings import Network, Provider, Proxy, Roles, Settings
 from guard.web.tokens import PERSONAL
 
 KEYS: Mapping[str, tuple[str, ...]] = {
-    "console": ("public_url", "sessions", "proxy", "oidc"),
+    "console": ("public_url", "sessions", "proxy", "oidc", "link_keys"),
     "sessions": ("idle", "absolute"),
     "proxy": ("from", "secret", "principal", "tenant", "tenant_header", "groups", "roles", "scopes"),
     "proxy_secret": ("header", "env"),
     "oidc": ("issuer", "client_id", "client_secret", "principal", "tenant", "tenant_claim", "groups", "roles", "scopes", "ask"),
     "client_secret": ("env",),
+    "link_key": ("env",),
 }
 """What `console.yaml` may hold."""
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -76,7 +78,17 @@ class _Reader:
                 self._problems.error(
                     fields[name], f"{name} needs public_url", "write public_url: https://… as people type it into the browser"
                 )
-        return Settings(public_url=public, **found)
+        return Settings(public_url=public, link_keys=self._link_keys(fields.get("link_keys")), **found)
+
+    def _link_keys(self, item: Item | None) -> tuple[bytes, ...]:
+        found = []
+        for one in language.sequence(item, self._problems, "link_keys") if item is not None else ():
+            secret = self._secret(self._fields(one, "link_key").get("env"), one)
+            try:
+                found += [key_of(secret)] if secret else []
+            except ValueError as error:
+                self._problems.error(one, f"link_keys: {error}", "set the variable to the link_key of the file of sinks")
+        return tuple(found)
 
     def _proxy(self, item: Item) -> dict[str, Any]:
         fields = self._fields(item, "proxy")

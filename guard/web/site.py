@@ -41,6 +41,7 @@ class Site:
     feed: Feed
     viewings: Viewings
     oidc: Oidc | None = None
+    link_keys: tuple[bytes, ...] = ()  # that sign links to approvals
 
 
 def site(request: Request) -> Site:

@@ -102,6 +102,26 @@ def effect(both: Both) -> Item:
     return once(both)
 
 
+def unknown(both: Both) -> Item:
+    """What an unresolved call keeps from starting may become more: fewer arguments make the target, or every call of the tool is meant."""
+    if both.wide is not None:
+        wide, narrow = _blocks(both.wide), _blocks(both.narrow)
+        if wide is not None and (narrow is None or not narrow <= wide):
+            what = f"calls with the same {', '.join(sorted(wide))}" if wide else "every call"
+            both.loosens(
+                f"it keeps less from starting than {what}", "leave it out, name fewer of these arguments, or write {blocks: tool}"
+            )
+    return both.narrow
+
+
+def _blocks(item: Item) -> frozenset[str] | None:
+    """The arguments that make the target: none for every call of the tool; None where only the same call is meant."""
+    fields = item.fields
+    if "target" in fields:
+        return frozenset(name.removeprefix("arguments.") for name in words(fields["target"]))
+    return frozenset() if "blocks" in fields and fields["blocks"].value == "tool" else None
+
+
 def ceilings(both: Both) -> Item:
     """Each ceiling of a tool may be lowered."""
     known = dict(both.wide.fields) if both.wide else {}
@@ -209,6 +229,7 @@ RULES: Mapping[str, Callable[[Both], Item]] = {
     "timeout": shorter,
     "effect": effect,
     "lease": once,
+    "unknown": unknown,
     "ground": ground,
     "after": after,
     "resource": resource,
