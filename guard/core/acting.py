@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from guard.core.commands import CallRow, Command, Event, Flow
 from guard.core.grants import Use
+from guard.core.kills import Killed
 from guard.core.model import Block, CallKey, ConversationRef
 from guard.core.rules import Tool
 from guard.core.values import Json, JsonObject
@@ -61,7 +62,7 @@ class Conflict:
     waits: bool = False
 
 
-ClaimAnswer: TypeAlias = Won | Replay | InDoubt | Conflict
+ClaimAnswer: TypeAlias = Won | Replay | InDoubt | Conflict | Killed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

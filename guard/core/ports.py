@@ -57,6 +57,8 @@ from guard.core.commands import (
     ask,
 )
 from guard.core.granting import GrantStore
+from guard.core.killing import KillStore
+from guard.core.kills import Killed
 from guard.core.log import Log, Sealed
 from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.outright import Outright, OutrightStore, Stood
@@ -170,7 +172,7 @@ class Policy:
 # -- what the host brings --------------------------------------------------------------------------------------------
 
 
-class Store(GrantStore, OutrightStore, Log, SearchStore, Protocol):
+class Store(GrantStore, KillStore, OutrightStore, Log, SearchStore, Protocol):
     """Where ledger, approvals, budgets and audit live. Synchronous; each method is one transaction, and raises StoreError for every outage."""
 
     blocking: bool  # whether calls may wait for a disk or network, so that async callers use a thread
@@ -207,8 +209,8 @@ class Store(GrantStore, OutrightStore, Log, SearchStore, Protocol):
     def handles(self, command: LoadHandles) -> Mapping[str, Vaulted]:
         """See LoadHandles."""
 
-    def hold(self, command: Record) -> tuple[Approval | None, ...] | None:
-        """See Record, with asks."""
+    def hold(self, command: Record) -> tuple[Approval | None, ...] | Killed | None:
+        """See Record, with asks or calls that are going on."""
 
     def claim(self, command: Claim) -> ClaimAnswer:
         """See Claim."""

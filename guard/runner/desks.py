@@ -10,6 +10,7 @@ from guard.runner.approvals_async import AsyncApprovals
 from guard.runner.doubts import AsyncDoubts, Doubts
 from guard.runner.grants import Grants
 from guard.runner.grants_async import AsyncGrants
+from guard.runner.kills import AsyncKills, Kills
 
 if TYPE_CHECKING:
     from guard.runner.guard import GuardBase
@@ -33,6 +34,11 @@ class Desks:
         """Calls of the store that were started and have no outcome."""
         return Doubts(cast("GuardBase", self))
 
+    @cached_property
+    def kills(self) -> Kills:
+        """What operators have stopped: a tool, a conversation, a tenant."""
+        return Kills(cast("GuardBase", self))
+
 
 class AsyncDesks:
     """Of the guard for asyncio callers."""
@@ -51,3 +57,8 @@ class AsyncDesks:
     def unknown(self) -> AsyncDoubts:
         """Calls of the store that were started and have no outcome, awaited."""
         return AsyncDoubts(cast("GuardBase", self))
+
+    @cached_property
+    def kills(self) -> AsyncKills:
+        """What operators have stopped: a tool, a conversation, a tenant; awaited."""
+        return AsyncKills(cast("GuardBase", self))

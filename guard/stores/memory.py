@@ -26,13 +26,13 @@ from guard.stores.ledger import LedgerStore
 from guard.stores.locks import OPEN
 from guard.stores.memory_doubts import Room
 from guard.stores.memory_erasing import MemoryErasing
-from guard.stores.memory_grants import MemoryGrants
+from guard.stores.memory_kills import MemoryKills
 from guard.stores.memory_outbox import MemoryOutbox
 from guard.stores.stamp import Stamps
 from guard.stores.tables import Home, Mark, Place, Plain, T, Tables, Talk
 
 
-class MemoryTables(MemoryOutbox, MemoryGrants, MemoryErasing):
+class MemoryTables(MemoryOutbox, MemoryKills, MemoryErasing):
     """`Tables` in dicts. The object itself is the transaction."""
 
     blocking = False

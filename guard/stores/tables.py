@@ -16,6 +16,7 @@ from guard.core.ports import CallRow, Charge, Event, Won
 from guard.stores.batch_tables import BatchTables
 from guard.stores.erase_tables import EraseTables
 from guard.stores.grant_tables import GrantTables
+from guard.stores.kill_tables import KillTables
 from guard.stores.log_tables import LogTables
 from guard.stores.outbox_tables import OutboxTables
 from guard.stores.search_tables import SearchTables
@@ -128,7 +129,7 @@ class Plain:
         return Won(at=at, attempt=1, idem=self.idem, lease=self.lease)
 
 
-class Tables(SearchTables, OutboxTables, VaultTables, GrantTables, LogTables, EraseTables, BatchTables, Protocol):
+class Tables(SearchTables, OutboxTables, VaultTables, GrantTables, KillTables, LogTables, EraseTables, BatchTables, Protocol):
     """What stands in the tables, as one transaction sees and changes it."""
 
     now: float  # the time of the transaction
