@@ -341,6 +341,7 @@ def test_only_the_walk_yields_in_the_core() -> None:
         "guard.core.commands",
         "guard.core.revising",
         "guard.core.standing",
+        "guard.core.stopping",
         "guard.core.permits",
         "guard.core.unopened",
     }

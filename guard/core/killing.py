@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from guard.core.approval import Approval
-from guard.core.commands import CallRow, Event
-from guard.core.kills import Kill
+from guard.core.commands import CallRow, Event, Record
+from guard.core.kills import Kill, Killed
 
 Ended: TypeAlias = Callable[[CallRow, Approval], tuple[CallRow, tuple[Event, ...]]]
 """A held call whose approval a kill has ended: its row as it is refused, and the record of that."""
@@ -33,6 +33,9 @@ class SetKill:
 
 class KillStore(Protocol):
     """What a store does with kills. Each method is one transaction; StoreError as everywhere."""
+
+    def decide(self, command: Record) -> Killed | None:
+        """See Record, without asks."""
 
     def set_kill(self, command: SetKill) -> Kill:
         """Put it in force. When it returns no call that it covers starts any more, in no process."""

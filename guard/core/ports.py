@@ -210,7 +210,7 @@ class Store(GrantStore, KillStore, OutrightStore, Log, SearchStore, Protocol):
         """See LoadHandles."""
 
     def hold(self, command: Record) -> tuple[Approval | None, ...] | Killed | None:
-        """See Record, with asks or calls that are going on."""
+        """See Record, with asks."""
 
     def claim(self, command: Claim) -> ClaimAnswer:
         """See Claim."""

@@ -49,7 +49,9 @@ def decided(store: p.Store, command: p.Record) -> tuple[Approval | None, ...] | 
     later = getattr(store, "later", None) if command.light else None
     if later is not None and later(command.rows, command.events):
         return None
-    return store.hold(command) if command.asks or command.going else store.record(command.rows, command.events)
+    if command.asks:
+        return store.hold(command)
+    return store.decide(command) if command.going else store.record(command.rows, command.events)
 
 
 def written_down(store: p.Store, command: p.Finish) -> p.CallRow | None:

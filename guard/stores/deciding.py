@@ -23,8 +23,14 @@ class AnsweredError(Exception):
 
 def hold(tables: Tables, command: Record) -> None:
     """Open what a person is asked and write the decisions, in one transaction. Raises AnsweredError or StoppedError, and then no question stays open. See Record."""
-    kills.heed(tables, command.going, still=bool(command.asks))
+    kills.heed(tables, command.going, still=True)
     found = tuple(ask(tables, asked) for asked in command.asks)
     if any(one is not asked.proposal for one, asked in zip(found, command.asks, strict=True)):
         raise AnsweredError(found)
+    record(tables, command.rows, command.events, going=command.going)
+
+
+def decide(tables: Tables, command: Record) -> None:
+    """Write decisions that open no question. Raises StoppedError. See Record."""
+    kills.heed(tables, command.going, still=False)
     record(tables, command.rows, command.events, going=command.going)

@@ -32,6 +32,14 @@ class KillLedger:
             return Killed(stopped.stop)
         return None
 
+    def decide(self, command: Record) -> Killed | None:
+        """Write the decisions of calls that go on, or say what stops one by now."""
+        try:
+            self._tables.write(lambda tables: deciding.decide(tables, command))
+        except kills.StoppedError as stopped:
+            return Killed(stopped.stop)
+        return None
+
     def set_kill(self, command: SetKill) -> Kill:
         """Put a kill in force."""
         return self._tables.write(lambda tables: kills.set_kill(tables, command))
