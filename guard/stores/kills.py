@@ -86,6 +86,7 @@ def _end(tables: Tables, asked: Asked, command: SetKill) -> None:
     before = asked.approval
     pending = before.status == "pending"
     ended = replace(before, status="cancelled" if pending else "revoked", ended_by=command.kill.by, ended_at=tables.now)
+    ended = replace(ended, kill=command.kill.id)
     tables.append(command.ending(ended))
     tables.close_asked(replace(asked, approval=ended))
     if before.rule:
