@@ -87,6 +87,20 @@ def stopping(stops: Iterable[Stop], home: tuple[str, str], tool: str) -> Stop | 
     return next((one for one in stops if one.covers(home, tool)), None)
 
 
+def words(stop: Stop) -> str:
+    """What it covers, in words for people."""
+    what = "everything" if stop.tool is None else f"the tool {stop.tool}"
+    here = "" if stop.conversation is None else f" in the conversation {stop.conversation}"
+    where = (
+        " in every tenant"
+        if stop.tenant is None
+        else f" of the tenant {stop.tenant}"
+        if here
+        else f" in the tenant {stop.tenant}"
+    )
+    return what + here + where
+
+
 def refusal(stop: Stop) -> Refusal:
     """The refusal of a call that is stopped. Neither the reason nor how far the kill reaches is the model's business."""
     return Refusal(reason=Reason.KILLED, rules=(f"kill {stop.id}",), note=stop.id)
