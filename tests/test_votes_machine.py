@@ -1,4 +1,4 @@
-"""Votes, edits, ends, time and crashes in any order: the store says what a plain model says, nothing runs but what was decided, and the record replays."""
+"""Votes, edits, ends, kills, time and crashes in any order: the store says what a plain model says, nothing runs but what was decided, and the record replays."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from stores_kit import STORES, url_of
 from votes_kit import ANN, BOSSES, PAY, Office, code, replayed
+
+from guard.core.reasons import Reason
 
 MORE = ", need: 2, expires: 1h, use_within: 20m, edit: [amount], escalate: {after: 30m, to: [chief]}"
 LIVE = {"pending", "approved"}
@@ -49,6 +51,7 @@ class Votes(RuleBasedStateMachine):
         self.known: dict[str, Asked] = {}
         self.ran: list[int] = []
         self.calls = 0
+        self.kills: list[str] = []
 
     def pick(self, number: int) -> str:
         return list(self.known)[number % len(self.known)]
@@ -66,7 +69,11 @@ class Votes(RuleBasedStateMachine):
     @rule()
     def propose(self) -> None:
         self.calls += 1
-        name = self.desk.propose(self.calls, call=f"c{self.calls}").outcomes[0].approval
+        outcome = self.desk.propose(self.calls, call=f"c{self.calls}").outcomes[0]
+        assert (outcome.reason is Reason.KILLED) == bool(self.kills)
+        if self.kills:
+            return
+        name = outcome.approval
         self.known[name] = Asked(self.calls, "pending", self.desk.clock.now + 3600)
 
     @precondition(lambda self: self.known)
@@ -136,6 +143,26 @@ class Votes(RuleBasedStateMachine):
         else:
             assert said in {"already_decided", "expired"}
 
+    @precondition(lambda self: len(self.kills) < 2)
+    @rule(scope=st.sampled_from([{"tool": "pay"}, {"conversation": "c"}, {"tenant": "default"}]), misses=st.booleans())
+    def kill(self, scope: dict[str, str], misses: bool) -> None:
+        where = {**scope, "tenant": "elsewhere"} if misses else scope
+        made = self.desk.guard.kills.set(by=BOSSES[1], reason="r", **where)
+        live = [] if misses else [one for one in self.known.values() if one.status in LIVE]
+        assert made.cancelled + made.revoked == len(live)
+        for one in live:
+            one.status = "cancelled" if one.status == "pending" else "revoked"
+        if not misses:
+            self.kills.append(made.id)
+
+    @precondition(lambda self: self.kills)
+    @rule(number=picks)
+    def clear(self, number: int) -> None:
+        """What ended by it stays ended."""
+        name = self.kills.pop(number % len(self.kills))
+        assert self.desk.guard.kills.clear(name, by=BOSSES[2], reason="r").status == "cleared"
+        assert code(self.desk.guard.kills.clear, name, by=BOSSES[2], reason="r") == "already_decided"
+
     @rule(seconds=st.sampled_from([1.0, 600.0, 1200.0, 1900.0]))
     def wait(self, seconds: float) -> None:
         self.desk.clock.now += seconds
@@ -169,6 +196,10 @@ class Votes(RuleBasedStateMachine):
     @invariant()
     def only_what_was_decided_ran_and_once(self) -> None:
         assert sorted(one["amount"] for one in self.desk.ran) == sorted(self.ran)
+
+    @invariant()
+    def the_store_has_these_kills(self) -> None:
+        assert {one.id for one in self.desk.guard.kills.list(tenant="default")} == {*self.kills}
 
     @invariant()
     def the_record_replays(self) -> None:

@@ -11,7 +11,7 @@ KINDS: Final = (
     *("call.proposed", "call.decided", "call.begin", "call.end", "call.unknown", "call.reconciled", "result.delivered"),
     *("approval.requested", "approval.viewed", "approval.vote", "approval.resolved", "approval.edited", "approval.escalated"),
     *("approval.expired", "approval.cancelled", "approval.revoked", "approval.superseded", "approval.revalidation_failed"),
-    *("grant.created", "grant.used", "grant.revoked", "tool.refused", "user.said", "payload.erased"),
+    *("grant.created", "grant.used", "grant.revoked", "kill.set", "kill.cleared", "tool.refused", "user.said", "payload.erased"),
     *("policy.loaded", "role.changed", "config.changed", "store.restored"),
     *("audit.checkpoint", "audit.gap", "audit.export", "audit.verify", "audit.segment_closed", "audit.segment_dropped"),
     *("sink.spooled", "sink.dropped", "sink.failed"),

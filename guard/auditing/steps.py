@@ -143,6 +143,10 @@ def _said(tone: str, text: str) -> Callable[[Entry], tuple[str, str]]:
     return lambda _: (text, tone)
 
 
+def _taken(text: str) -> Callable[[Entry], tuple[str, str]]:
+    return lambda one: (text + (" by a kill" if one.text("kill", "id") else ""), "bad")
+
+
 WORDS: Mapping[str, Callable[[Entry], tuple[str, str]]] = {
     "call.proposed": _said("plain", "proposed by the model"),
     "call.decided": _decided,
@@ -154,10 +158,12 @@ WORDS: Mapping[str, Callable[[Entry], tuple[str, str]]] = {
     "approval.edited": _said("held", "arguments edited: a new revision"),
     "approval.escalated": _said("held", "escalated"),
     "approval.expired": _said("bad", "the time to decide or to use the decision is over"),
-    "approval.cancelled": _said("bad", "the question was withdrawn"),
-    "approval.revoked": _said("bad", "the approval was revoked"),
+    "approval.cancelled": _taken("the question was withdrawn"),
+    "approval.revoked": _taken("the approval was revoked"),
     "approval.superseded": _said("plain", "replaced by a later revision"),
     "approval.revalidation_failed": _said("bad", "approved, but today's policy refuses it"),
+    "kill.set": _said("bad", "calls like these were stopped by an operator"),
+    "kill.cleared": _said("plain", "an operator let calls like these go on"),
     "grant.used": _said("good", "answered by a standing grant"),
     "call.begin": _begun,
     "call.end": _ended,
@@ -179,6 +185,8 @@ _TEXTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("policy", ("decision", "policy")),
     ("reason given", ("approval_state", "reason")),
     ("reason given", ("reason",)),
+    ("reason given", ("kill", "reason")),
+    ("kill", ("kill", "id")),
     ("server", ("drift", "server")),
     ("why", ("drift", "why")),
     ("class of the failure", ("exec", "class")),

@@ -8,6 +8,7 @@
     guard diff         what another version of the folder widens or narrows
     guard approvals    list, show, approve or reject the calls that wait for a person
     guard grants       list, show or revoke the standing permissions that people gave
+    guard kill         stop a tool, a conversation or a tenant, and let it go on
     guard audit        the records, and whether their chain holds
     guard sinks        send the audit on to files, webhooks and people, and how that stands
     guard serve        what programs share: bring the database of a store to this program's version
@@ -27,7 +28,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from guard.cli import approvals, audit, check, demo, diff, explain, grants, init, mcp, serve, sinks, test
+from guard.cli import approvals, audit, check, demo, diff, explain, grants, init, kill, mcp, serve, sinks, test
 from guard.cli.collecting import seldom
 from guard.cli.keys import everywhere
 from guard.cli.places import UsageError
@@ -35,7 +36,7 @@ from guard.cli.show import lines
 from guard.errors import GuardError
 
 DISTRIBUTION = "guard-middleware"
-COMMANDS = (demo, init, check, test, explain, diff, approvals, grants, audit, sinks, serve, mcp)
+COMMANDS = (demo, init, check, test, explain, diff, approvals, grants, kill, audit, sinks, serve, mcp)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

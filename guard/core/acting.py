@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 from guard.core.commands import CallRow, Command, Event, Flow
 from guard.core.grants import Use
+from guard.core.kills import Killed
 from guard.core.model import Block, CallKey, ConversationRef
 from guard.core.rules import Tool
 from guard.core.targets import Aim
@@ -69,7 +70,7 @@ class Blocked:
     row: CallRow
 
 
-ClaimAnswer: TypeAlias = Won | Replay | InDoubt | Conflict | Blocked
+ClaimAnswer: TypeAlias = Won | Replay | InDoubt | Conflict | Blocked | Killed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -130,6 +130,7 @@ class Approval:
     rule: str = ""  # the mark of the alternative that asked, where it offers standing grants
     ended_by: str | None = None  # who cancelled or revoked it
     ended_at: float | None = None  # when it was cancelled, revoked or superseded
+    kill: str = ""  # the id of the kill by which it ended
     veil: str = field(default="", repr=False)  # the key of everything that is shown as a digest, made with the store's secret
     words: Words = NO_WORDS  # what the model wrote beside the call
 

@@ -16,12 +16,15 @@ from guard.core.covering import fits, offered, reaches, room
 from guard.core.edited import changed
 from guard.core.granting import LiveGrants
 from guard.core.grants import ZERO, Giver, Grant, rule_mark
+from guard.core.kills import Stop
+from guard.core.kills import refusal as killed
 from guard.core.model import Allow, Approval, AuthorizedCall, CallKey, ConversationRef, Hold, Refusal, ValidCall
 from guard.core.names import alike, distinct
 from guard.core.paths import Path
 from guard.core.pointers import pointer, spots, within
 from guard.core.presented import mask
 from guard.core.reasons import Reason
+from guard.core.replacing import replace
 from guard.core.rights import Rights
 from guard.core.rules import ApprovalRule
 from guard.core.values import Json, canonical, digest, encode
@@ -162,6 +165,8 @@ def _ended(approval: Approval) -> Refusal:
     if approval.status == "rejected":
         detail = f"Reason given: {approval.reason}" if approval.reason else ""
         return Refusal(reason=Reason.APPROVAL_REJECTED, detail=detail, extra={"approval": approval.id})
+    if approval.kill:
+        return replace(killed(Stop(approval.kill)), extra={"approval": approval.id})
     if approval.status not in _OVER:
         return Refusal(reason=Reason.APPROVAL_INVALID, note=f"status {approval.status}")
     reason, detail = _OVER[approval.status]

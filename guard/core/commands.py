@@ -12,6 +12,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from guard.core.kills import Killed, Stop
 from guard.core.model import Approval, CallKey, ConversationRef, Evidence, Outcome, Session, ToolCall, Usage
 from guard.core.reasons import Reason
 from guard.core.rules import AGAIN, MOST_ATTEMPTS
@@ -128,6 +129,7 @@ class Opened:
     total_tokens: int  # of the conversation
     total_cost: Decimal | None
     total_known: bool = True  # False once any reply of the conversation did not say its tokens
+    stops: tuple[Stop, ...] = ()  # kills in force that may cover its calls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,17 +269,21 @@ class AskApproval(Command[Approval | None]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record(Command[tuple[Approval | None, ...] | None]):
+class Record(Command[tuple[Approval | None, ...] | Killed | None]):
     """Write rows and events in one transaction, durable when it returns. Refused rows release their reservations.
 
     With `asks` it opens their proposals first. Where something else answers one of them by now, nothing is written, and the answer holds the
     approval of each ask: its own proposal where it may still be opened, None where too many are open. Else there is none.
+
+    `going` are the conversation and tool of each call that is allowed or held. Where a kill covers one of them by now, nothing is written, and the
+    answer says which kill: only for records that may wait (`light`) nobody looks.
     """
 
     rows: tuple[CallRow, ...]
     events: tuple[Event, ...]
     asks: tuple[AskApproval, ...] = ()
     light: bool = False  # of allowed look-ups alone: where the host said so, it may be written a moment later
+    going: tuple[tuple[ConversationRef, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

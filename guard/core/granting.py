@@ -12,6 +12,7 @@ from typing import Protocol
 from guard.core.acting import Conflict
 from guard.core.commands import Command, Event
 from guard.core.grants import Grant, Use
+from guard.core.kills import Killed
 from guard.core.model import CallKey
 from guard.core.values import JsonObject
 
@@ -44,7 +45,7 @@ class FindGrants(Command[tuple[LiveGrants, ...]]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UseGrant(Command[Conflict | None]):
+class UseGrant(Command[Conflict | Killed | None]):
     """Let a look-up use a grant: checked, counted and recorded in one durable transaction, once per call key; or why it cannot be used."""
 
     key: CallKey
@@ -60,7 +61,7 @@ class GrantStore(Protocol):
     def find_grants(self, command: FindGrants) -> tuple[LiveGrants, ...]:
         """See FindGrants."""
 
-    def use_grant(self, command: UseGrant) -> Conflict | None:
+    def use_grant(self, command: UseGrant) -> Conflict | Killed | None:
         """See UseGrant."""
 
     def give(self, grant: Grant, event: Callable[[Grant], Event]) -> Grant:

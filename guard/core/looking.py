@@ -11,6 +11,7 @@ from guard.core import ports as p
 from guard.core.board import Board
 from guard.core.endings import Ended, ended, share
 from guard.core.granting import UseGrant
+from guard.core.kills import Killed, refusal
 from guard.core.model import Allow, AuthorizedCall
 from guard.core.taking import refuse_late, run, unused, use_of
 from guard.errors import StoreError
@@ -49,7 +50,9 @@ def _use(board: Board, index: int, allow: Allow) -> p.Flow[None]:
         board.down = error.code
         board.states[index] = yield from refuse_late(board, index, answer.unstored(error.code))
         return
-    if found is not None:
+    if isinstance(found, Killed):
+        board.states[index] = yield from refuse_late(board, index, refusal(found.stop))
+    elif found is not None:
         board.states[index] = yield from unused(board, index, allow, found)
 
 

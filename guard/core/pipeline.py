@@ -29,6 +29,7 @@ from guard.core.edited import edited
 from guard.core.endings import Ended
 from guard.core.ground import ground
 from guard.core.handles import Signs
+from guard.core.kills import Killed
 from guard.core.limit import priced
 from guard.core.looking import close, look_all
 from guard.core.model import (
@@ -56,6 +57,7 @@ from guard.core.rules import ApprovalRule
 from guard.core.sealing import Sealer
 from guard.core.spoken import beside
 from guard.core.standing import holds, ledgers_of, said_since
+from guard.core.stopping import decision, halted, stopped
 from guard.core.taking import act, give_up, join, overtaken
 from guard.core.unopened import told, unopened
 from guard.core.unresolved import forestall
@@ -145,6 +147,7 @@ def judge(board: Board, *, known: bool = True) -> p.Flow[dict[int, p.Ledger]]:
     context, policy, session = board.context, board.context.policy, board.context.session
     names = Names(offered=context.offered, visible=context.visible, unlisted=policy.unlisted)
     yield from join(board)
+    board.each(ToolCall, lambda index, call: stopped(board, index, call))
     board.each(ToolCall, lambda index, call: edited(call, board.edits(index)), Reason.APPROVAL_INVALID)
     board.each(ToolCall, lambda _, call: parse(call, policy.tools, names))
     hidden = yield from _hidden(board)
@@ -263,11 +266,12 @@ def _record(board: Board) -> p.Flow[None]:
     holds = {index: state for index, state in enumerate(undecided) if isinstance(state, Hold)}
     waiting = {state.approval.id for index, state in holds.items() if board.held(index)}
     asks = tuple(ask for ask in board.asks if ask.proposal.id in waiting)
-    command = p.Record(rows=tuple(rows), events=tuple(events), asks=asks, light=not rows and board.light)
-    found = (yield from p.ask(command)) if rows or events else None
+    found = (yield from p.ask(decision(board, undecided, rows, events, asks))) if rows or events else None
     if not found:
         return
-    board.states[:] = undecided  # somebody else was faster with one of the questions: all of them are answered now
+    board.states[:] = undecided  # somebody else was faster: with a kill, or with one of the questions, and all are answered now
+    if isinstance(found, Killed):
+        return (yield from halted(board, found, _record))
     board.asks[:] = [ask for ask, approval in zip(asks, found, strict=True) if approval is ask.proposal]  # not opened yet
     answers = {ask.proposal.id: approval for ask, approval in zip(asks, found, strict=True)}
     for index, state in holds.items():

@@ -58,6 +58,8 @@ from guard.core.commands import (
     ask,
 )
 from guard.core.granting import GrantStore
+from guard.core.killing import KillStore
+from guard.core.kills import Killed
 from guard.core.log import Log, Sealed
 from guard.core.model import Approval, CallKey, ConversationRef, Session
 from guard.core.outright import Outright, OutrightStore, Stood
@@ -171,7 +173,7 @@ class Policy:
 # -- what the host brings --------------------------------------------------------------------------------------------
 
 
-class Store(GrantStore, OutrightStore, UnresolvedStore, Log, SearchStore, Protocol):
+class Store(GrantStore, KillStore, OutrightStore, UnresolvedStore, Log, SearchStore, Protocol):
     """Where ledger, approvals, budgets and audit live. Synchronous; each method is one transaction, and raises StoreError for every outage."""
 
     blocking: bool  # whether calls may wait for a disk or network, so that async callers use a thread
@@ -208,7 +210,7 @@ class Store(GrantStore, OutrightStore, UnresolvedStore, Log, SearchStore, Protoc
     def handles(self, command: LoadHandles) -> Mapping[str, Vaulted]:
         """See LoadHandles."""
 
-    def hold(self, command: Record) -> tuple[Approval | None, ...] | None:
+    def hold(self, command: Record) -> tuple[Approval | None, ...] | Killed | None:
         """See Record, with asks."""
 
     def claim(self, command: Claim) -> ClaimAnswer:

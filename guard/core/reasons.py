@@ -41,6 +41,7 @@ class Reason(StrEnum):
     APPROVAL_REJECTED = "approval_rejected"
     APPROVAL_EXPIRED = "approval_expired"
     APPROVAL_INVALID = "approval_invalid"
+    KILLED = "killed"
     CONFLICT = "conflict"
     OUTCOME_UNKNOWN = "outcome_unknown"
     EARLIER_UNKNOWN = "earlier_unknown"
@@ -97,6 +98,10 @@ SENTENCE: dict[Reason, str] = {
     Reason.APPROVAL_REJECTED: "A person declined this call. It was not executed, and repeating it will be declined as well.",
     Reason.APPROVAL_EXPIRED: "The time for a person's decision about this call, or for using it, is over. It was not executed.",
     Reason.APPROVAL_INVALID: "The approval does not match this call, so it was not executed.",
+    Reason.KILLED: (
+        "An operator has stopped calls like this one. This one was not executed now. Do not propose it again and do not look for another way "
+        "to the same effect; tell the user that it is stopped."
+    ),
     Reason.CONFLICT: "The same call key was used before with other content. This call was not executed.",
     Reason.OUTCOME_UNKNOWN: (
         "The call was started and its outcome is not known: it may or may not have taken effect. Do not repeat it and do not "

@@ -21,6 +21,7 @@ from guard.core.concluding import at, row_of
 from guard.core.endings import Ended, ended, idempotency, in_doubt
 from guard.core.grant_records import used
 from guard.core.grants import Use
+from guard.core.kills import Killed, Stop, refusal
 from guard.core.model import Allow, Outcome, Refusal, ToolCall, ValidCall
 from guard.core.reasons import Reason
 from guard.core.recall import may_go_on, of_branch, replayed, take_over
@@ -88,12 +89,14 @@ def lease_of(tool: Tool) -> float:
     return _LEASE if tool.timeout is None else tool.timeout + max(_MARGIN, tool.timeout / 10)
 
 
-_Other: TypeAlias = p.Replay | p.InDoubt | p.Conflict | Blocked
+_Other: TypeAlias = p.Replay | p.InDoubt | p.Conflict | Blocked | Killed
 
 
 def _not_won(board: Board, index: int, allow: Allow, found: _Other) -> p.Flow[Outcome | None]:
     """What goes back for a call that somebody else has; None where it may be claimed once more."""
     item = board.items[index]
+    if isinstance(found, Killed):
+        return (yield from _stopped(board, index, found.stop))
     if isinstance(found, Blocked):
         return (yield from refuse_late(board, index, blocked(found.row, allow.call.valid)))
     if isinstance(found, p.Conflict):
@@ -107,6 +110,14 @@ def _not_won(board: Board, index: int, allow: Allow, found: _Other) -> p.Flow[Ou
         return (yield from _probed(board, index, allow)) if allow.call.valid.tool.effect == "probe" else None
     except StoreError:
         return board.doubt(index, found.row)
+
+
+def _stopped(board: Board, index: int, stop: Stop) -> p.Flow[Outcome]:
+    """A kill covers the call: it does not start. One that was taken before and lost is unknown, and nobody takes it again meanwhile."""
+    if index in board.lost:
+        with suppress(StoreError):
+            return at((yield from _lapse(board, index, board.lost[index])), board.items[index].key)
+    return (yield from refuse_late(board, index, refusal(stop)))
 
 
 def unused(board: Board, index: int, allow: Allow, found: p.Conflict) -> p.Flow[Outcome]:

@@ -1,8 +1,8 @@
-"""Tables: whether what a store says of its approvals and grants, apart from the log, is what the records say became of them.
+"""Tables: whether what a store says of its approvals, grants and kills, apart from the log, is what the records say became of them.
 
 What may run is decided by those tables, so whoever changes a row there need not touch the log. The states are read before the records and behind them: what
 changed meanwhile is no contradiction. Where a row was changed and put back, the records themselves may hold what can never be right. What an older record does not
-say is not compared. Comes after `chains` and `granted`; the command line uses it.
+say is not compared. Comes after `chains`, `granted` and `killed`; the command line uses it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from guard.core.log import Tabled
+from guard.proof import killed
 from guard.proof.chains import Problem
 from guard.proof.granted import Granted
 from guard.proof.ran import KINDS, Ran
@@ -56,11 +57,11 @@ class Replay:
         self.begun: dict[str, tuple[_Call, int, bool]] = {}  # the call, its last attempt, and whether it has ended well
         self.place: dict[str, Place] = {}  # the last record about it
         self.wrong: list[Problem] = []
-        self.grants, self.ran = Granted(), Ran()
+        self.grants, self.ran, self.kills = Granted(), Ran(), killed.Killed()
 
     def add(self, chain: int, seq: int, body: str) -> None:
         """The next record of its chain. One that cannot be read says nothing, as its hash will tell."""
-        if not isinstance(body, str) or not (_MARK in body or _kind(body) in KINDS):
+        if not isinstance(body, str) or not (_MARK in body or killed.MARK in body or _kind(body) in KINDS):
             return
         try:
             found = json.loads(body)
@@ -70,6 +71,8 @@ class Replay:
         if not isinstance(kind, str):
             return
         self.grants.add(kind, found, (chain, seq))
+        if kind.startswith("kill."):
+            self.kills.add(kind, found, (chain, seq))
         if kind in KINDS:
             self.ran.add(kind, found, (chain, seq))
         else:
@@ -150,7 +153,9 @@ class Replay:
         if carried is not None:
             before, after = self._without(before, carried), self._without(after, carried)
         grants = {name: one for name, one in after.items() if one.status in ("given", "revoked") and name.startswith("gr_")}
-        for name in sorted({*before, *self.status} - {*grants, *self.grants.given}):
+        kills = {name: one for name, one in after.items() if one.status in ("set", "cleared") and name.startswith("ki_")}
+        yield from self.kills.against(before, kills)
+        for name in sorted({*before, *self.status} - {*grants, *kills, *self.grants.given, *self.kills.known}):
             one = after.get(name)
             if one is None and name in self.status:
                 yield self._problem(name, "is not among the approvals of the store")

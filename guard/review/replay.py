@@ -144,6 +144,8 @@ def _recorded(record: Record) -> str:
     verdict, code = record.at("decision", "verdict"), str(record.at("decision", "code") or "")
     if verdict not in RANK:
         raise UnknownError("the record does not say what was decided")
+    if code == "killed":
+        raise UnknownError("killed: it rested on a kill, which is no part of a policy")
     if code in _BUDGETS:
         raise UnknownError(f"{code}: it rested on budgets or checks, which no policy alone can tell")
     return "hold" if record.at("approval") or record.at("grant") or code.startswith(_APPROVED) else str(verdict)

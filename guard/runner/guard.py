@@ -11,7 +11,6 @@ import inspect
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
@@ -23,18 +22,14 @@ from guard.core.ports import Policy, Redactor, Store
 from guard.core.redactor import under
 from guard.core.rights import Rights, Sessions
 from guard.errors import GuardError
-from guard.runner.approvals import Approvals
-from guard.runner.approvals_async import AsyncApprovals
 from guard.runner.chat import Chat
 from guard.runner.conversation import AsyncConversation, Conversation
-from guard.runner.doubts import AsyncDoubts, Doubts
+from guard.runner.desks import AsyncDesks, Desks
 from guard.runner.drivers import SyncRun
 from guard.runner.drivers_async import AsyncRun
 from guard.runner.erasing import KEEP, Payloads, Sweeper
 from guard.runner.force import InForce
 from guard.runner.gaps import Gaps
-from guard.runner.grants import Grants
-from guard.runner.grants_async import AsyncGrants
 from guard.runner.hands import Hands
 from guard.runner.opening import opened, ref_of
 from guard.runner.policy_log import began
@@ -206,7 +201,7 @@ class GuardBase:
         return ref
 
 
-class Guard(GuardBase):
+class Guard(Desks, GuardBase):
     """The guard for plain callers."""
 
     def reload(self) -> Reloaded:
@@ -225,21 +220,6 @@ class Guard(GuardBase):
         """
         return self.reloader.roll_back()
 
-    @cached_property
-    def approvals(self) -> Approvals:
-        """The approvals of the store."""
-        return Approvals(self)
-
-    @cached_property
-    def grants(self) -> Grants:
-        """Standing permissions that people gave from approvals."""
-        return Grants(self)
-
-    @cached_property
-    def unknown(self) -> Doubts:
-        """Calls of the store that were started and have no outcome."""
-        return Doubts(self)
-
     def open(
         self, session: Session, *, wire: str, conversation: str, held: Literal["answer", "suspend"] = "answer"
     ) -> Conversation:
@@ -255,7 +235,7 @@ class Guard(GuardBase):
         return SyncRun(chat.in_force.hands).run(chat.single(call, key, words))
 
 
-class AsyncGuard(GuardBase):
+class AsyncGuard(AsyncDesks, GuardBase):
     """The guard for asyncio callers; plain and async tools both work in it."""
 
     _awaits = True
@@ -267,21 +247,6 @@ class AsyncGuard(GuardBase):
     async def roll_back(self) -> Reloaded:
         """See `Guard.roll_back`."""
         return await asyncio.to_thread(self.reloader.roll_back)
-
-    @cached_property
-    def approvals(self) -> AsyncApprovals:
-        """The approvals of the store, awaited."""
-        return AsyncApprovals(self)
-
-    @cached_property
-    def grants(self) -> AsyncGrants:
-        """Standing permissions that people gave from approvals, awaited."""
-        return AsyncGrants(self)
-
-    @cached_property
-    def unknown(self) -> AsyncDoubts:
-        """Calls of the store that were started and have no outcome, awaited."""
-        return AsyncDoubts(self)
 
     def open(
         self, session: Session, *, wire: str, conversation: str, held: Literal["answer", "suspend"] = "answer"

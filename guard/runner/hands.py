@@ -29,7 +29,7 @@ from guard.core.values import Json, canonical, copy, keyed
 from guard.errors import AnsweredInterrupt, GuardError, OutcomeUnknownError, StoreError, ToolError
 from guard.runner.claiming import claim, outright
 from guard.runner.cut_off import cut_off
-from guard.runner.leases import Keeper, elapsed, enough_left, written_down
+from guard.runner.leases import Keeper, decided, elapsed, enough_left, written_down
 from guard.runner.recalled import recalled
 from guard.runner.report import LOG, failure, missing
 from guard.runner.threads import Came, Promise
@@ -61,7 +61,7 @@ _ANSWERS: dict[type, Callable[[p.Store, Any], Any]] = {
     p.TakeQuota: lambda store, command: store.take(command),
     p.AskApproval: lambda store, command: store.ask(command),
     p.Void: lambda store, command: store.end(command.approval, status="superseded", by="", event=command.event),
-    p.Record: lambda store, command: store.hold(command) if command.asks else written_down(store, command),
+    p.Record: decided,
     p.Lapse: lambda store, command: store.lapse(command),
     Consult: lambda store, command: command.question(store),
 }

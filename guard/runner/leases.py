@@ -14,7 +14,8 @@ from functools import partial
 
 from guard.core import ports as p
 from guard.core.endings import never_started
-from guard.core.model import CallKey
+from guard.core.kills import Killed
+from guard.core.model import Approval, CallKey
 from guard.core.replacing import replace
 from guard.errors import StoreError
 
@@ -43,9 +44,19 @@ class _Held:
     due: float
 
 
-def written_down(store: p.Store, command: p.Finish | p.Record) -> p.CallRow | None:
+def decided(store: p.Store, command: p.Record) -> tuple[Approval | None, ...] | Killed | p.CallRow | None:
+    """Write decisions down; where calls go on by them, only while no kill covers those. What may wait waits, and nobody looks."""
+    later = getattr(store, "later", None) if command.light else None
+    if later is not None and later(command.rows, command.events):
+        return None
+    if command.asks:
+        return store.hold(command)
+    return store.decide(command) if command.going else store.record(command.rows, command.events)
+
+
+def written_down(store: p.Store, command: p.Finish) -> p.CallRow | None:
     """Write rows, their events, and what went back as handles, in one transaction; those of look-ups a moment later where the host said so."""
-    handles = command.handles if isinstance(command, p.Finish) else ()
+    handles = command.handles
     later = getattr(store, "later", None) if command.light else None
     if later is not None and later(command.rows, command.events, handles):
         return None

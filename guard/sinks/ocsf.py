@@ -73,7 +73,13 @@ def _milliseconds(one: Entry) -> int:
 
 
 def _severity(one: Entry) -> tuple[int, str]:
-    if one.texts("spoof") or one.kind in ("audit.gap", "sink.dropped", "call.unknown", "approval.revalidation_failed"):
+    if one.texts("spoof") or one.kind in (
+        "audit.gap",
+        "kill.set",
+        "sink.dropped",
+        "call.unknown",
+        "approval.revalidation_failed",
+    ):
         return _MEDIUM
     return _LOW if one.text("decision", "verdict") == "refuse" else _INFORMATIONAL
 

@@ -23,7 +23,7 @@ BODY = 13
 _DETAIL = (
     *("tool", "definition", "kind", "show", "requester", "by", "by_self", "policy", "rule", "decided_roles"),
     *("revision", "need", "use_within", "use_by", "supersedes", "superseded_by", "editable", "edited_by", "authors", "secret"),
-    *("why", "on_message", "escalate_at", "escalate_to", "escalated_at", "ended_by", "ended_at"),
+    *("why", "on_message", "escalate_at", "escalate_to", "escalated_at", "ended_by", "ended_at", "kill"),
 )
 _TUPLES = frozenset({"show", "by", "decided_roles", "editable", "authors", "secret", "why", "escalate_to"})
 _TIMES = ("use_within", "use_by", "escalate_at", "escalated_at", "ended_at")

@@ -13,9 +13,10 @@ from guard.core.ports import AskApproval, Charge, Event
 from guard.core.replacing import replace
 from guard.core.values import Json, canonical
 from guard.errors import StoreError
+from guard.stores.budget_tables import ZERO
 from guard.stores.budgets import release
 from guard.stores.owners import home_of, own, visible
-from guard.stores.tables import ZERO, Asked, Tables, Wanted
+from guard.stores.tables import Asked, Tables, Wanted
 
 LIVE = frozenset({"pending", "approved"})
 ENDED = frozenset({"rejected", "expired", "cancelled", "revoked", "superseded"})

@@ -11,9 +11,10 @@ from decimal import Decimal
 
 from guard.core.ports import Charge, Shadowed, TakeQuota
 from guard.core.replacing import replace
+from guard.stores.budget_tables import EXACT, ZERO, Budget
 from guard.stores.owners import owned, visible
 from guard.stores.spans import fits_again, tidy
-from guard.stores.tables import EXACT, ZERO, Budget, Home, Place, Tables
+from guard.stores.tables import Home, Place, Tables
 
 
 class _Plan:
@@ -154,14 +155,21 @@ def draw(tables: Tables, home: Home, place: Place, charges: Sequence[Charge]) ->
 
 def release(tables: Tables, home: Home, place: Place, *, sums_only: bool = False) -> None:
     """Give back what a call holds, or only what it holds of sums over arguments."""
+    release_all(tables, ((home, place),), sums_only=sums_only)
+
+
+def release_all(tables: Tables, calls: Sequence[tuple[Home, Place]], *, sums_only: bool = False) -> None:
+    """The same for many calls: each budget is locked, read and written once."""
     totals: dict[Budget, Decimal] = {}
-    draws = tables.draws(home, place, sums_only=sums_only)
-    tables.expect({draw.budget for draw in draws})
-    if any(draw.window for draw in draws):  # until its budget was locked, a draw may have left its window
-        draws = tables.draws(home, place, sums_only=sums_only)
-    for draw in draws:
+    held = {call: tables.draws(*call, sums_only=sums_only) for call in calls}
+    tables.expect({draw.budget for draws in held.values() for draw in draws})
+    for call, draws in held.items():
+        if any(draw.window for draw in draws):  # until its budget was locked, a draw may have left its window
+            held[call] = tables.draws(*call, sums_only=sums_only)
+    for draw in (draw for draws in held.values() for draw in draws):
         total = totals.get(draw.budget)
         totals[draw.budget] = EXACT.subtract(tables.meter(draw.budget)[0] if total is None else total, draw.amount)
     if totals:
         tables.totals(totals)
-        tables.drop(home, place, sums_only=sums_only)
+    for call in (call for call, draws in held.items() if draws):
+        tables.drop(*call, sums_only=sums_only)

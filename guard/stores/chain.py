@@ -29,7 +29,7 @@ GENESIS = "0" * 64
 
 _PAGE = 5000  # records that are held at a time
 _OWN = frozenset({"v", "id", "ts", "mono", "chain", "seq", "prev", "hash"})
-NOTHING = ("", "")
+UNSAID = ("", "")
 """Beside the time of a record that was written together with the one before it."""
 _LONE = re.compile("[\ud800-\udfff]")
 _sha256 = hashlib.sha256
@@ -65,7 +65,7 @@ def seal(event: Event, *, chain: int, seq: int, prev: str, ts: str, record_id: s
 
 
 def write(
-    event: Event, chain: int, seq: int, prev: str, stamp: tuple[str, str], beside: tuple[str, str] = NOTHING
+    event: Event, chain: int, seq: int, prev: str, stamp: tuple[str, str], beside: tuple[str, str] = UNSAID
 ) -> tuple[str, str]:
     """Hash and body of the record of `event`; `stamp` is its time text and id, `beside` what stands behind the time (see `stamp.beside`).
 
@@ -97,7 +97,7 @@ def write_all(events: Sequence[Event], chain: int, head: tuple[int, str], stamps
         else:
             before, behind = around(event, chain, (text, name), beside)
             body = f"{before}{seq}{behind}"
-        middle, beside = alone, NOTHING
+        middle, beside = alone, UNSAID
         try:
             data = body.encode()
         except UnicodeEncodeError:
@@ -109,7 +109,7 @@ def write_all(events: Sequence[Event], chain: int, head: tuple[int, str], stamps
     return rows
 
 
-def around(event: Event, chain: int, stamp: tuple[str, str], beside: tuple[str, str] = NOTHING) -> tuple[str, str]:
+def around(event: Event, chain: int, stamp: tuple[str, str], beside: tuple[str, str] = UNSAID) -> tuple[str, str]:
     """What stands in a body before and behind its number, for a database that seals by itself. Raises as `write` does."""
     text = event if isinstance(event, str) else _members(event)
     (ts, name), own = stamp, beside[not isinstance(event, str) and "writer" in event]

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from guard.core.acting import Blocked
+from guard.core.kills import Killed
 from guard.core.model import Approval, CallKey
-from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Record, Replay, Vaulted, Won
+from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Replay, Vaulted, Won
 from guard.core.reasons import Reason
 from guard.core.replacing import replace
-from guard.stores import grants, vault
-from guard.stores.approvals import LIVE, ask, look
+from guard.stores import grants, kills, vault
+from guard.stores.approvals import LIVE, look
 from guard.stores.budgets import release
 from guard.stores.executors import me
 from guard.stores.late import mistaken, truth
@@ -34,13 +35,16 @@ _NEVER_RAN = frozenset({Reason.INTERRUPTED, Reason.STORE_UNAVAILABLE, Reason.INT
 _RELEASING = frozenset({"refused", "failed"})
 
 
-def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event], handles: Sequence[Vaulted] = ()) -> CallRow | None:
+def record(
+    tables: Tables, rows: Sequence[CallRow], events: Sequence[Event], handles: Sequence[Vaulted] = (), going: kills.Going = ()
+) -> CallRow | None:
     """Write rows, events and what went back as handles; the first row as it stands then, where it says how a taken call ended and the ledger knows better.
 
-    See Record and Finish.
+    Raises StoppedError where a kill covers what is `going` on. See Record and Finish.
     """
     tables.foresee(rows)
     owned(tables, [row.key.ref for row in rows])
+    kills.check(tables, going)
     for event in events:
         tables.append(event)
     if handles and rows:
@@ -50,22 +54,6 @@ def record(tables: Tables, rows: Sequence[CallRow], events: Sequence[Event], han
         standing = _put(tables, row, events)
         better = better or (standing if row.attempt else None)
     return better
-
-
-class AnsweredError(Exception):
-    """A question was answered by something else meanwhile: nothing is written, and the decisions have to be made again. Never leaves the stores."""
-
-    def __init__(self, found: tuple[Approval | None, ...]) -> None:
-        super().__init__()
-        self.found = found
-
-
-def hold(tables: Tables, command: Record) -> None:
-    """Open what a person is asked and write the decisions, in one transaction. Raises AnsweredError, and then no question stays open. See Record."""
-    found = tuple(ask(tables, asked) for asked in command.asks)
-    if any(one is not asked.proposal for one, asked in zip(found, command.asks, strict=True)):
-        raise AnsweredError(found)
-    record(tables, command.rows, command.events)
 
 
 def told(tables: Tables, keys: Mapping[CallKey, str], events: Sequence[Event]) -> None:
@@ -160,18 +148,26 @@ def claim(tables: Tables, command: Claim) -> ClaimAnswer:
     known = _same_key(tables, home, place, row) or _same_content(tables, home, row)
     if isinstance(known, InDoubt) and _is_this(known.row, row):
         return Won(at=known.row.at, attempt=known.row.attempt, idem=known.row.idem, lease=command.lease)
-    if isinstance(known, InDoubt) and command.again and may_be_taken_again(known.row, row, tables.now):
+    again = isinstance(known, InDoubt) and command.again and may_be_taken_again(known.row, row, tables.now)
+    if (again or known is None) and (stop := kills.stopped(tables, home, row.call.tool)) is not None:
+        return Killed(stop)
+    if isinstance(known, InDoubt) and again:
         return _retake(tables, command, known.row)
     if known is not None:
         return replace(known, lost=is_lost(known.row, tables.now)) if isinstance(known, InDoubt) else known
+    return _first(tables, command)
+
+
+def _first(tables: Tables, command: Claim) -> ClaimAnswer:
+    """The first attempt of a call that nobody has taken."""
     spent = _let(tables, command)
     if isinstance(spent, Conflict | Blocked):
         return spent
     drawing = _drawing(tables, command)
     if isinstance(drawing, Conflict):
         return drawing
-    if not tables.claim(row, command.approval):
-        return InDoubt(row=row)
+    if not tables.claim(command.row, command.approval):
+        return InDoubt(row=command.row)
     if spent is not None:
         tables.close_asked(spent)
     return _take(tables, command, None, drawing)

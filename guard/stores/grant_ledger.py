@@ -9,10 +9,12 @@ from collections.abc import Callable
 
 from guard.core.granting import FindGrants, LiveGrants, UseGrant
 from guard.core.grants import Grant
+from guard.core.kills import Killed
 from guard.core.ports import Conflict, Event
 from guard.errors import ApprovalError, StoreError
-from guard.stores import grants
+from guard.stores import grants, kills
 from guard.stores.backend import Backend
+from guard.stores.owners import home_of
 from guard.stores.tables import Tables
 from guard.stores.watermark import older
 
@@ -28,16 +30,18 @@ class GrantLedger:
         """What may cover these calls, in order."""
         return self._tables.read(lambda tables: grants.find(tables, command))
 
-    def use_grant(self, command: UseGrant) -> Conflict | None:
+    def use_grant(self, command: UseGrant) -> Conflict | Killed | None:
         """Let a look-up use a grant, or say why it cannot."""
         if self._tables.older:
             raise older()
         return self._tables.write(lambda tables: self._used(tables, command))
 
-    def _used(self, tables: Tables, command: UseGrant) -> Conflict | None:
+    def _used(self, tables: Tables, command: UseGrant) -> Conflict | Killed | None:
+        tables.heed(home_of(command.key.ref))
         if tables.epoch() != self._epoch:
             raise StoreError("a backup was put back since the store was opened; open it again", code="restored")
-        return grants.use(tables, command)
+        stop = kills.stopped(tables, home_of(command.key.ref), command.tool)
+        return grants.use(tables, command) if stop is None else Killed(stop)
 
     def give(self, grant: Grant, event: Callable[[Grant], Event]) -> Grant:
         """Keep a grant, or add its giver to the one that is proposed."""

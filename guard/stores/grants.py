@@ -21,10 +21,11 @@ from guard.core.replacing import replace
 from guard.core.values import JsonObject
 from guard.errors import ApprovalError
 from guard.stores.approvals import LIVE, look
+from guard.stores.budget_tables import SUM
 from guard.stores.budgets import draw
 from guard.stores.owners import home_of, own, visible
 from guard.stores.stamp import time_text
-from guard.stores.tables import SUM, Home, Place, Tables
+from guard.stores.tables import Home, Place, Tables
 
 _NARROWEST = {"same_call": 0, "amount": 1, "tool_here": 2}
 _ENDLESS = Decimal("Infinity")

@@ -27,7 +27,6 @@ from guard.core.ports import (
     LoadLedger,
     Opened,
     OpenTurn,
-    Record,
     Shadowed,
     Sought,
     TakeQuota,
@@ -41,6 +40,7 @@ from guard.stores.backend import Backend
 from guard.stores.batch_store import BatchStore
 from guard.stores.executors import me, process
 from guard.stores.grant_ledger import GrantLedger
+from guard.stores.kill_ledger import KillLedger
 from guard.stores.outbox import StoreOutbox
 from guard.stores.outright import OutrightLedger
 from guard.stores.owners import home_of, own, visible
@@ -49,7 +49,7 @@ from guard.stores.tables import Plain, Tables, Wanted
 from guard.stores.watermark import older
 
 
-class LedgerStore(OutrightLedger, GrantLedger, BatchStore):
+class LedgerStore(OutrightLedger, GrantLedger, KillLedger, BatchStore):
     """The `Store` port over any `Backend`. StoreError comes from the tables; methods say what else they raise."""
 
     __slots__ = ("__weakref__", "_epoch", "blocking", "outbox", "secret")
@@ -107,14 +107,6 @@ class LedgerStore(OutrightLedger, GrantLedger, BatchStore):
     def handles(self, command: LoadHandles) -> Mapping[str, Vaulted]:
         """What stands behind these handles of the conversation."""
         return self._tables.read(lambda tables: vault.look(tables, command))
-
-    def hold(self, command: Record) -> tuple[Approval | None, ...] | None:
-        """Open approvals and write the decisions that name them, or say what answers them by now."""
-        try:
-            self._tables.write(lambda tables: claims.hold(tables, command))
-        except claims.AnsweredError as answered:
-            return answered.found
-        return None
 
     def claim(self, command: Claim) -> ClaimAnswer:
         """Take the call and spend its approval, or say who has it."""

@@ -19,20 +19,20 @@ from guard.core.replacing import replace
 from guard.core.searching import Filed
 from guard.core.values import Json
 from guard.stores import filing
-from guard.stores.chain import GENESIS, NOTHING, write
+from guard.stores.chain import GENESIS, UNSAID, write
 from guard.stores.claims import FINISHED, LEDGER
 from guard.stores.gate import Gate
 from guard.stores.ledger import LedgerStore
 from guard.stores.locks import OPEN
 from guard.stores.memory_doubts import Room
-from guard.stores.memory_grants import MemoryGrants
+from guard.stores.memory_kills import MemoryKills
 from guard.stores.memory_outbox import MemoryOutbox
 from guard.stores.memory_segments import MemorySegments
 from guard.stores.stamp import Stamps
 from guard.stores.tables import Home, Mark, Place, Plain, T, Tables, Talk
 
 
-class MemoryTables(MemoryOutbox, MemoryGrants, MemorySegments):
+class MemoryTables(MemoryOutbox, MemoryKills, MemorySegments):
     """`Tables` in dicts. The object itself is the transaction."""
 
     blocking = False
@@ -50,7 +50,7 @@ class MemoryTables(MemoryOutbox, MemoryGrants, MemorySegments):
         self._checkpoints: list[Checkpoint] = []
         self._sent = {"number": 0}
         self._stamps = Stamps()
-        self._beside = NOTHING
+        self._beside = UNSAID
 
     def read(self, work: Callable[[Tables], T]) -> T:
         """A transaction."""
@@ -226,7 +226,7 @@ class MemoryTables(MemoryOutbox, MemoryGrants, MemorySegments):
         audit = self._audit
         prev = audit[-1][1] if audit else GENESIS
         written = write(event, 0, len(audit) + 1, prev, self._stamps.stamp(self.now), self._beside)
-        self._beside = NOTHING
+        self._beside = UNSAID
         self._undo.append(audit, (prev, *written))
 
     def audit(self, chain: int, after: int, limit: int | None) -> tuple[Sealed, ...]:

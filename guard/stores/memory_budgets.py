@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from guard.core.ports import CallRow, Charge
+from guard.stores.budget_tables import SUM, ZERO, Budget, Draw, Span
 from guard.stores.memory_doubts import Held, MemoryDoubts
-from guard.stores.tables import OPEN, SUM, ZERO, Budget, Draw, Home, Place, Span
+from guard.stores.tables import OPEN, Home, Place
 
 
 @dataclass(frozen=True, slots=True)

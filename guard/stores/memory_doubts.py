@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from guard.core.ports import CallRow, Vaulted
 from guard.core.replacing import replace
 from guard.core.targets import Aim
+from guard.stores.budget_tables import Draw
 from guard.stores.memory_approvals import MemoryApprovals
-from guard.stores.tables import Draw, Home, Mark, Place
+from guard.stores.tables import Home, Mark, Place
 
 
 @dataclass(frozen=True, slots=True)

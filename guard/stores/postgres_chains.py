@@ -15,7 +15,7 @@ from typing import Final
 from guard.core.ports import Event
 from guard.core.values import encode
 from guard.stores import postgres_sql
-from guard.stores.chain import NOTHING, around, storable
+from guard.stores.chain import UNSAID, around, storable
 from guard.stores.postgres_wire import Reply, Wire
 
 _TEXT: Final = r'("(?:[^"\\]|\\.)*")'
@@ -45,7 +45,7 @@ def seal(wire: Wire, events: Iterable[Event], now: float) -> list[Reply]:
     beside = wire.stamps.beside()
     starts = {index for index, (chain, _) in enumerate(placed) if not index or placed[index - 1][0] != chain}
     written = [
-        (chain, *around(event, chain, wire.stamps.stamp(now), beside if index in starts else NOTHING))
+        (chain, *around(event, chain, wire.stamps.stamp(now), beside if index in starts else UNSAID))
         for index, (chain, event) in enumerate(placed)
     ]
     return [wire.execute(postgres_sql.SEAL, (chain, before, storable(behind))) for chain, before, behind in written]

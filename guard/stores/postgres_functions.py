@@ -24,7 +24,7 @@ BEGIN
   IF EXISTS (SELECT FROM calls WHERE conversation = {home} AND turn = {turn} AND position = {place})
     OR EXISTS (SELECT FROM calls WHERE conversation = {home} AND mark = {mark} AND mark <> '' AND status IN (once, lost))
     OR ({again} = 0 AND EXISTS (SELECT FROM calls WHERE conversation = {home} AND mark = {mark} AND mark <> '' AND status = done AND run = {run}))
-    OR {era} <> (SELECT COALESCE(MAX(number), 0) FROM epochs) THEN RETURN; END IF;
+    OR {era} <> (SELECT COALESCE(MAX(number), 0) FROM epochs){besides} THEN RETURN; END IF;
   its_at := COALESCE({clock}, extract(epoch FROM clock_timestamp())::float8);
   RETURN QUERY WITH
     one AS (INSERT INTO claims (conversation, turn, position, fingerprint, approval, at)
@@ -44,12 +44,24 @@ BEGIN
       SELECT {chain}, h.seq, h.prev, h.hash, h.body FROM (SELECT) always LEFT JOIN head h ON true RETURNING its_at, seq, hash;
 END
 """
-GUARD_TAKE: Final = (
-    f"CREATE FUNCTION guard_take({', '.join(part.strip().rpartition(' ')[2] for part in _GIVEN.split(','))})"
-    " RETURNS TABLE (at float8, seq bigint, hash text) LANGUAGE plpgsql VOLATILE AS $guard$ #variable_conflict use_column"
-    + _BODY.format(**_NUMBER)
-    + "$guard$"
-)
-"""A step of the schema: never changed once published; another version gets another name."""
+_KILLED: Final = """
+    OR (EXISTS (SELECT FROM kills WHERE cleared IS NULL) AND EXISTS (SELECT FROM kills k JOIN conversations t ON t.id = {home}
+      WHERE k.cleared IS NULL AND (k.tenant IS NULL OR k.tenant = t.tenant) AND (k.conversation IS NULL OR k.conversation = t.conversation)
+        AND (k.tool IS NULL OR k.tool = {tool})))"""
 
-TAKE: Final = f"SELECT at, seq, hash FROM guard_take({', '.join(['?'] * len(_NUMBER))})"  # noqa: S608 - our own text
+
+def _made(name: str, besides: str = "") -> str:
+    return (
+        f"CREATE FUNCTION {name}({', '.join(part.strip().rpartition(' ')[2] for part in _GIVEN.split(','))})"
+        " RETURNS TABLE (at float8, seq bigint, hash text) LANGUAGE plpgsql VOLATILE AS $guard$ #variable_conflict use_column"
+        + _BODY.format(**_NUMBER, besides=besides.format(**_NUMBER))
+        + "$guard$"
+    )
+
+
+GUARD_TAKE: Final = _made("guard_take")
+"""A step of the schema: never changed once published; another version gets another name."""
+GUARD_TAKE_HEEDING: Final = _made("guard_take_heeding", _KILLED)
+"""The same, which does nothing where a kill covers the call. Kills are set while nobody else writes in a conversation, so behind its lock they are all seen."""
+
+TAKE: Final = f"SELECT at, seq, hash FROM guard_take_heeding({', '.join(['?'] * len(_NUMBER))})"  # noqa: S608 - our own text

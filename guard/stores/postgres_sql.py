@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from guard.stores import postgres_filing, schema, sql, steps_query, steps_records, steps_revisions, steps_segments
-from guard.stores.postgres_functions import GUARD_TAKE
+from guard.stores import postgres_filing, schema, sql, steps_kill, steps_query, steps_records, steps_revisions, steps_segments
+from guard.stores.postgres_functions import GUARD_TAKE, GUARD_TAKE_HEEDING
 
 CHAINS: Final = 32
 """How many chains the audit has: writers of different chains need not wait for each other. Never changed once records exist."""
@@ -31,6 +31,7 @@ ALIKE = sql.alike(1, in_run=False)
 ALIKE_IN_RUN = sql.alike(1, in_run=True)
 LOCK = sql.TALK + " FOR UPDATE"
 LOCK_ASKED = "SELECT id FROM conversations WHERE id = (SELECT conversation FROM approvals WHERE id = ?) FOR UPDATE"
+LOCK_KILL = "SELECT id FROM kills WHERE id = ? FOR UPDATE"
 LOCK_GRANT = "SELECT id FROM grants WHERE id = ? FOR UPDATE"
 LOCK_ALL = "LOCK TABLE conversations IN EXCLUSIVE MODE"
 CREATE = sql.CREATE + " ON CONFLICT DO NOTHING"
@@ -74,6 +75,7 @@ EXTRAS: dict[int, tuple[str, ...]] = {
     ),
     schema.STEPS.index(steps_records.STEP): steps_records.DATABASE,
     schema.STEPS.index(steps_query.STEP): postgres_filing.STEP,
+    schema.STEPS.index(steps_kill.STEP): (GUARD_TAKE_HEEDING,),
     schema.STEPS.index(steps_revisions.STEP): (*steps_revisions.DATABASE, *postgres_filing.BEHIND),
     schema.STEPS.index(steps_segments.STEP): steps_segments.DATABASE,
 }

@@ -17,13 +17,15 @@ from guard.core.model import ConversationRef
 from guard.core.ports import CallRow, Won
 from guard.errors import StoreError
 from guard.stores import postgres_filing, postgres_sql, postgres_take, rows, sql
+from guard.stores.budget_tables import ZERO, Budget
 from guard.stores.locks import OPEN, Lock
 from guard.stores.postgres_chains import seal
+from guard.stores.postgres_kills import Heeding
 from guard.stores.postgres_wire import Reply, Wire
 from guard.stores.rows import name_of
 from guard.stores.sql_approvals import given
 from guard.stores.sql_tables import SqlTables
-from guard.stores.tables import ZERO, Asked, Budget, Home, Place, Plain, Talk, Wanted
+from guard.stores.tables import Asked, Home, Place, Plain, Talk, Wanted
 from guard.stores.watermark import Head
 
 Part: TypeAlias = tuple[Reply, int, int | None]
@@ -75,7 +77,7 @@ class Reading(SqlTables):
         self.connection.commit()
 
 
-class Writing(Reading):
+class Writing(Heeding, Reading):
     """`Tables` in a transaction that writes. `sure`: every answer is waited for, since the quick way has failed. `about`: roughly what time it is."""
 
     def __init__(self, wire: Wire, now: float | None, lock: Lock = OPEN, *, about: float, sure: bool) -> None:
@@ -87,6 +89,8 @@ class Writing(Reading):
         self._locked: dict[str, Reply] = {}
         self._saved: set[str] = set()
         self._foreseen: dict[tuple[Any, ...], Part] = {}
+        self._heeded: dict[Home, Reply] = {}
+        self._held: dict[tuple[Any, ...], Reply] = {}
 
     def finish(self) -> None:
         """Seal the records and commit, in one round trip."""
@@ -155,6 +159,8 @@ class Writing(Reading):
             home = (row.key.ref.tenant, row.key.ref.conversation)
             place = (name_of(home), row.key.turn, row.key.position)
             self._lock(home, start=not claim)
+            if claim:
+                self.heed(home)
             self._foreseen[sql.CALL, *place] = self.connection.execute(sql.CALL, place), 0, None
             if claim:
                 self._foresee_claim(place, row)

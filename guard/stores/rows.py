@@ -18,10 +18,11 @@ from guard.core.ports import CallRow, Vaulted
 from guard.core.reasons import Reason
 from guard.core.values import Json, digest, encode
 from guard.errors import StoreError
+from guard.stores.budget_tables import Span
 from guard.stores.chain import storable
 from guard.stores.claims import LEDGER
 from guard.stores.locks import MARK, OPEN, Lock
-from guard.stores.tables import Home, Span, Talk
+from guard.stores.tables import Home, Talk
 
 Columns: TypeAlias = tuple[Any, ...]
 

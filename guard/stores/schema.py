@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from guard.stores import steps_grants, steps_persons, steps_query, steps_records, steps_revisions, steps_segments, steps_unknown
+from guard.stores import (
+    steps_grants,
+    steps_kill,
+    steps_persons,
+    steps_query,
+    steps_records,
+    steps_revisions,
+    steps_segments,
+    steps_unknown,
+)
 from guard.stores.steps_payloads import PAYLOADS
 from guard.stores.steps_sinks import SINKS
 from guard.stores.steps_votes import VOTES
@@ -97,7 +106,7 @@ _FIFTH = (
 STEPS: tuple[tuple[str, ...], ...] = (
     *(_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, VOTES, steps_grants.GRANTS),
     *(steps_records.STEP, PAYLOADS, SINKS, steps_query.STEP, steps_revisions.STEP),
-    *(steps_grants.ERASED, steps_persons.STEP, steps_segments.STEP, steps_unknown.STEP),
+    *(steps_grants.ERASED, steps_persons.STEP, steps_segments.STEP, steps_unknown.STEP, steps_kill.STEP),
 )
 """Step n takes a database from version n to n + 1."""
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from guard.core.ports import Charge
-from guard.stores.tables import EXACT, ZERO, Budget, Span, Tables
+from guard.stores.budget_tables import EXACT, ZERO, Budget, Span
+from guard.stores.tables import Tables
 
 UNDER_WAY = 900.0
 """Seconds that a call which was let through, and of which nothing was recorded yet, counts beyond its window: its process may be gone."""

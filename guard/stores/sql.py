@@ -192,6 +192,7 @@ AUDIT = "SELECT chain, seq, prev, hash, body FROM audit WHERE chain = ? AND seq 
 FAR = 10**12
 """Seconds: no time is that far away, so what is stored there is none (a file lets a text stand in the place of a number)."""
 
+_UNDER = {"tenant": "t.tenant = ?", "conversation": "t.conversation = ?", "tool": "(c.tool IS NULL OR c.tool = ?)"}
 _CONDITIONS = {
     "tenant": "t.tenant = ?",
     "conversation": "t.conversation = ?",
@@ -216,6 +217,13 @@ def meeting(fields: tuple[str, ...]) -> str:
     """Conditions on these fields of an approval `a` and its conversation `t`."""
     where = " AND ".join(_CONDITIONS[field] for field in fields)
     return f" WHERE {where}" if where else ""
+
+
+def open_under(fields: tuple[str, ...]) -> str:
+    """Live approvals about calls with these of tenant, conversation and tool; the tool is what the ledger has of the call, where it has it."""
+    where = "".join(f" AND {_UNDER[field]}" for field in fields)
+    call = " LEFT JOIN calls c ON c.conversation = a.conversation AND c.turn = a.turn AND c.position = a.position"
+    return _ASKED + call + " WHERE " + _LIVE + where + _OLDEST_FIRST
 
 
 def listed(fields: tuple[str, ...]) -> str:

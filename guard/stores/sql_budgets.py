@@ -8,9 +8,10 @@ from decimal import Decimal
 from guard.core.ports import Charge
 from guard.core.values import digest
 from guard.stores import rows, sql
+from guard.stores.budget_tables import SUM, ZERO, Budget, Draw, Span
 from guard.stores.rows import name_of
 from guard.stores.sql_approvals import SqlApprovals
-from guard.stores.tables import SUM, ZERO, Budget, Draw, Home, Place, Span
+from guard.stores.tables import Home, Place
 
 
 class SqlBudgets(SqlApprovals):

@@ -14,9 +14,9 @@ from guard.core.log import Counted, Rowed
 from guard.core.values import encode, keyed
 from guard.errors import StoreError
 from guard.stores import rows
+from guard.stores.budget_tables import EXACT, ZERO
 from guard.stores.locks import Lock
 from guard.stores.sql_segments import SqlSegments
-from guard.stores.tables import EXACT, ZERO
 
 _CALLS = (
     "SELECT c.conversation, c.turn, c.position, t.tenant, t.conversation, c.status, c.attempt,"

@@ -31,6 +31,8 @@ STATES = "SELECT id, status, fingerprint, expires_at, detail FROM approvals"
 VOTED = "SELECT approval, status, voter FROM votes ORDER BY approval, number"
 GRANTED = "SELECT g.id, g.tenant, g.principal, g.tool, g.approval, g.until, g.revoked, g.detail, p.body FROM grants g LEFT JOIN payloads p ON p.id = g.payload"
 
+KILLS = "SELECT id, tenant, conversation, tool, cleared, detail FROM kills"
+
 
 class SqlLog(SqlLedgered):
     """Checkpoints in a table."""
@@ -51,12 +53,13 @@ class SqlLog(SqlLedgered):
         return tuple(Stray(table=table, chain=chain, seq=seq) for table, rows in found.items() for chain, seq in rows)
 
     def tabled(self) -> Mapping[str, Tabled]:
-        """Approvals with their votes, and grants."""
+        """Approvals with their votes, kills, and grants."""
         votes: dict[str, list[tuple[str, str]]] = {}
         for name, vote, voter in self.all(VOTED, ()):
             votes.setdefault(str(name), []).append((str(vote), str(voter)))
         found = {str(row[0]): tabled.approval_row(row, votes.pop(str(row[0]), [])) for row in self.all(STATES, ())}
         found |= {name: tabled.voted("missing", given) for name, given in votes.items()}
+        found |= {str(row[0]): tabled.kill_row(row) for row in self.all(KILLS, ())}
         return found | {str(row[0]): tabled.grant_row(row, self.lock) for row in self.all(GRANTED, ())}
 
     def checkpoints(self, *, unsent: bool) -> tuple[Checkpoint, ...]:

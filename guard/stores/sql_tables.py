@@ -19,6 +19,7 @@ from guard.stores.executors import gone
 from guard.stores.locks import OPEN, Lock
 from guard.stores.rows import name_of
 from guard.stores.sql_grants import SqlGrants
+from guard.stores.sql_kills import SqlKills
 from guard.stores.sql_log import SqlLog
 from guard.stores.sql_outbox import SqlOutbox
 from guard.stores.sql_search import SqlSearch
@@ -30,7 +31,7 @@ from guard.stores.watermark import Head, Watermark
 _ALL = 2**62  # LIMIT of no limit
 
 
-class SqlTables(SqlOutbox, SqlGrants, SqlLog, SqlUnresolved, SqlSearch):
+class SqlTables(SqlOutbox, SqlGrants, SqlKills, SqlLog, SqlUnresolved, SqlSearch):
     """`Tables` on a connection that is in a transaction."""
 
     def __init__(

@@ -35,6 +35,10 @@ _COLUMNS: Final = (
     *("idem", "executor", "payload", "body"),
     *("at", "seq", "prev", "hash", "record"),
 )
+_KILLED: Final = (
+    "EXISTS (SELECT 1 FROM kills k, conversations t WHERE k.cleared IS NULL AND t.id = NEW.home AND (k.tenant IS NULL OR k.tenant = t.tenant)"
+    " AND (k.conversation IS NULL OR k.conversation = t.conversation) AND (k.tool IS NULL OR k.tool = NEW.tool))"
+)
 _TWIN: Final = "EXISTS (SELECT 1 FROM calls WHERE conversation = NEW.home AND mark = NEW.mark AND mark <> '' AND status"
 
 VIEW: Final = f"CREATE TEMP VIEW taking AS SELECT {', '.join(f'NULL AS {name}' for name in _COLUMNS)}"
@@ -46,6 +50,7 @@ WHEN EXISTS (SELECT 1 FROM conversations WHERE id = NEW.home AND principal = NEW
   AND NOT {_TWIN} = 'started') AND NOT {_TWIN} = 'unknown')
   AND (NEW.again OR NOT {_TWIN} = 'done' AND run = NEW.run))
   AND (SELECT COALESCE(MAX(number), 0) FROM epochs) = NEW.era
+  AND NOT {_KILLED}
 BEGIN
   INSERT INTO claims (conversation, turn, position, fingerprint, approval, at)
     VALUES (NEW.home, NEW.turn, NEW.place, NEW.print, NULL, NEW.at);

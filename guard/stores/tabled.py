@@ -1,4 +1,4 @@
-"""Tabled: what rows of approvals and grants say, under the names that records have for the same, for whoever verifies.
+"""Tabled: what rows of approvals, grants and kills say, under the names that records have for the same, for whoever verifies.
 
 Read from the columns that decide what runs, also where the row as a whole could not be used. Writes nothing. Comes after `locks` and `rows`, before `sql_log`.
 """
@@ -11,6 +11,7 @@ from typing import Any
 
 from guard.core.approval import Approval
 from guard.core.grants import ERASED, Grant
+from guard.core.kills import Kill
 from guard.core.log import Tabled
 from guard.errors import StoreError
 from guard.stores import rows
@@ -69,6 +70,26 @@ def grant_row(row: Sequence[Any], lock: Lock) -> Tabled:
         differing["revoked"] = "one of them says that it was revoked"
     givers = [str(one.get("by")) for one in _list(detail.get("givers")) if isinstance(one, dict)]
     return _grant({**given, **differing}, givers, revoked, _constraint(str(name), body, lock))
+
+
+def of_kill(kill: Kill) -> Tabled:
+    """A kill in hand."""
+    stop = kill.stop
+    return _kill(kill.by, kill.cleared_at, tenant=stop.tenant, conversation=stop.conversation, tool=stop.tool)
+
+
+def kill_row(row: Sequence[Any]) -> Tabled:
+    """A row with id, tenant, conversation, tool, when it was cleared, and detail."""
+    _, tenant, conversation, tool, cleared, text = row
+    return _kill(_object(text).get("by"), cleared, tenant=tenant, conversation=conversation, tool=tool)
+
+
+def _kill(by: Any, cleared: Any, **says: Any) -> Tabled:
+    return Tabled(
+        status="set" if cleared is None else "cleared",
+        voters=(str(by),),
+        says={name: _number(value) for name, value in says.items()},
+    )
 
 
 def _grant(says: dict[str, Any], givers: list[str], revoked: Any, constraint: dict[str, Any] | None) -> Tabled:

@@ -5,17 +5,19 @@ A new store implements `Tables` and `Backend` (in `backend`) and nothing else: w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Underflow
+from decimal import Decimal
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from guard.core.approval import Approval, Vote
 from guard.core.model import ConversationRef
-from guard.core.ports import CallRow, Charge, Event, Won
+from guard.core.ports import CallRow, Event, Won
 from guard.stores.batch_tables import BatchTables
+from guard.stores.budget_tables import ZERO, BudgetTables
 from guard.stores.erase_tables import EraseTables
 from guard.stores.grant_tables import GrantTables
+from guard.stores.kill_tables import KillTables
 from guard.stores.log_tables import LogTables
 from guard.stores.outbox_tables import OutboxTables
 from guard.stores.search_tables import SearchTables
@@ -28,18 +30,8 @@ Home: TypeAlias = tuple[str, str]
 Place: TypeAlias = tuple[int, int]
 """Where a call stands in its conversation: (turn, position)."""
 
-Budget: TypeAlias = str | tuple[str, str]
-"""One budget: scope and name, or a digest of them."""
-
-SUM = "sum:"
-"""How the names of budgets begin that count a sum over an argument: a failed call gives these back."""
-
 OPEN = frozenset({"held", "started", "unknown"})
 """Calls that may run yet or may have run: what they drew counts, however long ago."""
-
-ZERO = Decimal(0)
-EXACT = Context(prec=200, traps=[Inexact, InvalidOperation, Overflow, Underflow])
-"""Sums are exact: where one would need rounding, an ArithmeticError says so."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,27 +61,6 @@ class Mark:
     digest: str
     run: int
     at: float
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """What one call holds of one budget. `window`: whether it leaves the budget by itself some time after the call ended."""
-
-    budget: Budget
-    amount: Decimal
-    window: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """One draw on a budget over a window, found again by `name`, drawn `at`; and what became of its call, None where nothing was recorded."""
-
-    name: Any
-    amount: Decimal
-    at: float
-    status: str | None = None
-    ended: float | None = None
-    held_until: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +101,17 @@ class Plain:
 
 
 class Tables(
-    SearchTables, OutboxTables, VaultTables, GrantTables, LogTables, EraseTables, BatchTables, UnresolvedTables, Protocol
+    SearchTables,
+    OutboxTables,
+    VaultTables,
+    GrantTables,
+    KillTables,
+    LogTables,
+    EraseTables,
+    BatchTables,
+    BudgetTables,
+    UnresolvedTables,
+    Protocol,
 ):
     """What stands in the tables, as one transaction sees and changes it."""
 
@@ -227,45 +208,6 @@ class Tables(
 
     def begin_epoch(self, number: int, why: str) -> None:
         """Keep a new epoch."""
-
-    def budget(self, charge: Charge) -> Budget:
-        """The name of a charge's budget in these tables."""
-
-    def expect(self, budgets: Collection[Budget]) -> None:
-        """These totals are asked for next. A hint: whoever locks them does so in one order."""
-
-    def meter(self, budget: Budget) -> tuple[Decimal, float]:
-        """What is drawn on a budget in all, and the latest time that it has seen (0 for one that counts over no window)."""
-
-    def totals(self, changed: dict[Budget, Decimal]) -> None:
-        """Keep new totals."""
-
-    def pace(self, budget: Budget, at: float) -> None:
-        """Keep the latest time that a budget has seen."""
-
-    def holds(self, home: Home, place: Place) -> bool:
-        """Whether a call holds anything."""
-
-    def hold(self, home: Home, place: Place, charges: Sequence[tuple[Charge, float | None]], *, more: bool = False) -> None:
-        """Keep what a call holds, besides what it held (`more`: it may hold some); each with the time at which it was drawn if it counts over a window."""
-
-    def draws(self, home: Home, place: Place, *, sums_only: bool) -> tuple[Draw, ...]:
-        """What a call holds, or what of it belongs to sums over arguments."""
-
-    def drop(self, home: Home, place: Place, *, sums_only: bool) -> None:
-        """Forget what `draws` gives."""
-
-    def due(self, budget: Budget, until: float) -> tuple[Span, ...]:
-        """Draws on a window that must be looked at by this time, since they may have left it."""
-
-    def postpone(self, budget: Budget, span: Span, until: float) -> None:
-        """Look at a draw later."""
-
-    def leave(self, budget: Budget, until: float) -> None:
-        """Forget every draw that must be looked at by this time."""
-
-    def leaving(self, budget: Budget, most: int) -> tuple[tuple[Decimal, float], ...]:
-        """The amounts of so many draws on a window whose calls are not open, and when each must be looked at, the first ones first."""
 
     # approvals
     def asked(self, approval_id: str) -> Asked | None:

@@ -11,8 +11,9 @@ from decimal import Decimal
 from guard.core.model import Approval, ConversationRef, Usage
 from guard.core.ports import Again, CallRow, Event, Opened, OpenTurn
 from guard.stores.approvals import withdraw
-from guard.stores.owners import own
-from guard.stores.tables import EXACT, ZERO, Asked, Home, Mark, Tables, Talk
+from guard.stores.budget_tables import EXACT, ZERO
+from guard.stores.owners import home_of, own
+from guard.stores.tables import Asked, Home, Mark, Tables, Talk
 
 
 def say(tables: Tables, ref: ConversationRef, text: tuple[str, str], event: Event) -> None:
@@ -35,6 +36,7 @@ def open_turn(tables: Tables, command: OpenTurn) -> Opened:
 
     A turn that may or may not be the newest one again gets a number of its own, so that it counts, and the newest one's rows.
     """
+    tables.heed(home_of(command.ref))
     talk = tables.talk(own(tables, command.ref))
     again, mark = _recognise(tables, command, talk)
     rows: dict[int, CallRow] = {}
@@ -57,6 +59,7 @@ def open_turn(tables: Tables, command: OpenTurn) -> Opened:
         total_tokens=talk.total_tokens,
         total_cost=talk.total_cost,
         total_known=talk.total_known,
+        stops=tables.stops(talk.home),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from guard.core.reasons import Reason
 from guard.core.values import JsonObject
-from guard.web import description_approvals, description_grants
+from guard.web import description_approvals, description_grants, description_kill
 
 _TEXT = {"type": "string", "minLength": 1}
 _SESSION = {
@@ -156,6 +156,7 @@ def described() -> JsonObject:
             **{f"/api/v1/{name}": {"post": _operation(name, *one)} for name, one in _BODIES.items()},
             **description_approvals.PATHS,
             **description_grants.PATHS,
+            **description_kill.PATHS,
         },
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -164,6 +165,7 @@ def described() -> JsonObject:
                 "Decision": _DECISION,
                 **description_approvals.SCHEMAS,
                 **description_grants.SCHEMAS,
+                **description_kill.SCHEMAS,
                 "Problem": {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]},
             },
         },

@@ -20,7 +20,14 @@ from guard.web.bodies import RequestError
 from guard.web.people import Person, who_may
 from guard.web.site import site
 
-PLACES = (("/approvals", "Approvals"), ("/grants", "Grants"), ("/unknown", "Unknown calls"), ("/audit", "Audit"))
+PLACES = (
+    ("/approvals", "Approvals"),
+    ("/grants", "Grants"),
+    ("/unknown", "Unknown calls"),
+    ("/kill", "Kill switch"),
+    ("/audit", "Audit"),
+)
+_ADMIN = ("/kill", "/audit")
 _HEADINGS = {
     403: "You may not do this",
     404: "There is nothing here for you",
@@ -47,7 +54,7 @@ def page(request: Request, person: Person | None, name: str, status: int = 200, 
     out = person is not None and site(request).settings.cookie in request.cookies
     values = {"state": "", "problem": None, **values}
     form_token = person.form_token if person else ""
-    places = [place for place in PLACES if place[0] != "/audit" or (person is not None and "admin" in person.scopes)]
+    places = [place for place in PLACES if place[0] not in _ADMIN or (person is not None and "admin" in person.scopes)]
     return html.page(name, status, person=person, token=form_token, places=places, here=here, out=out, **values)
 
 
@@ -59,6 +66,11 @@ def reading(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
 def changing(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
     """What a form of a page is sent to, from whoever may vote; only with the token that this person's pages hold."""
     return _framed(endpoint, "vote", changes=True)
+
+
+def administering(endpoint: Endpoint, *, changes: bool = False) -> Callable[[Request], Awaitable[Response]]:
+    """A page for whoever runs the console, or what a form of one is sent to (`changes`)."""
+    return _framed(endpoint, "admin", changes=changes)
 
 
 def _framed(endpoint: Endpoint, scope: str, *, changes: bool) -> Callable[[Request], Awaitable[Response]]:

@@ -1,0 +1,187 @@
+"""`guard kill`: an operator stops a tool, a conversation or a tenant, sees what is stopped, and lets it go on.
+
+Whoever can write to the store may do so: its being on record, with who and why, is the guard against misuse. Whether something is covered is judged in the store,
+wherever a call is decided or taken. Decides nothing itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Iterator
+
+from guard.cli.desk import SHORTEST
+from guard.cli.keys import keys_of
+from guard.cli.places import DEFAULT_STORE, UnknownPersonError, UsageError, add_layers, existing_store, person, policy_folder
+from guard.cli.show import json_text, spell
+from guard.cli.tables import table
+from guard.cli.views import utc
+from guard.core.approval import Assurance
+from guard.core.kills import Kill, words
+from guard.core.model import Session
+from guard.core.ports import Policy
+from guard.core.values import JsonObject
+from guard.errors import ApprovalError
+from guard.redactors import redactor
+from guard.runner.guard import Guard
+from guard.runner.kills import Kills
+
+EXAMPLES = """examples:
+  guard kill set --tool payInvoice --reason "wrong amounts"            every new call of the tool, in every tenant
+  guard kill set --conversation c-17 --reason "runs in circles"        every new call of one conversation
+  guard kill set --tenant acme --reason "incident 12" --as ops-anna    every new call of a tenant
+  guard kill set --tool payInvoice --tenant acme --reason "..."        what meets all of it
+  guard kill list                                                      what is stopped now
+  guard kill clear ki_2b1e0c --reason "mended in 1.4.2"                six characters do, where no other id begins with them
+
+When `set` returns, no call that it covers starts any more, in no process that has the store: it is refused as `killed`, whatever permits it. Questions about such
+calls are cancelled, a yes that was not used is revoked. A call that has begun goes on. What ended by a kill stays ended when it is cleared."""
+VERBS = {
+    "set": "stop a tool, a conversation, a tenant, or what is all of those that are given",
+    "list": "what is stopped, oldest first",
+    "clear": "let new calls go on",
+}
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "kill",
+        help="stop a tool, a conversation or a tenant; list what is stopped; let it go on",
+        description="Stop new calls of a tool, a conversation or a tenant.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    for verb, text in VERBS.items():
+        one = verbs.add_parser(verb, help=text, description=text[0].upper() + text[1:] + ".")
+        if verb == "set":
+            one.add_argument("--tool", metavar="NAME", help="calls of this tool of the policy")
+            one.add_argument(
+                "--conversation", metavar="ID", help="calls of this conversation, of your tenant unless --tenant says whose"
+            )
+            one.add_argument("--tenant", metavar="TENANT", help="calls of this tenant")
+        elif verb == "list":
+            one.add_argument("--all", action="store_true", help="those that were cleared as well")
+        else:
+            one.add_argument("id", metavar="ID", help="as listed; its beginning is enough where no other one has it")
+        if verb != "list":
+            one.add_argument("--reason", required=True, metavar="TEXT", help="kept with it, and on record; no model reads it")
+            who = "who you are, on record; default: who the operating-system user is in the policy's people"
+            one.add_argument("--as", dest="who", metavar="NAME", help=who)
+        add_layers(one)
+        one.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
+        one.add_argument("--json", action="store_true", help="JSON instead of text")
+        one.set_defaults(run=_RUN[verb])
+
+
+@contextlib.contextmanager
+def _open(arguments: argparse.Namespace) -> Iterator[tuple[Kills, Policy]]:
+    policy = policy_folder(arguments.policy, arguments.layer).policy
+    with existing_store(arguments.store, keys_of(arguments)) as store:
+        guard = Guard(policy=policy, store=store, tools={}, redactor=redactor(policy.redaction))
+        yield guard.kills, policy
+
+
+def _who(arguments: argparse.Namespace, policy: Policy) -> tuple[Session, Assurance]:
+    """Who does this: by their own word, or who the operating-system user is. Raises UsageError and UnknownPersonError."""
+    if not arguments.reason.strip():
+        raise UsageError("--reason: say why")
+    if arguments.who is not None:
+        if not arguments.who.strip():
+            raise UsageError("--as: say who you are")
+        return Session(principal=arguments.who), "host"
+    try:
+        return person(policy, arguments.policy), "os-user"
+    except UnknownPersonError as error:
+        raise UnknownPersonError(f"{error}\nor say who you are: --as NAME") from None
+
+
+def set_(arguments: argparse.Namespace) -> int:
+    """Set a kill."""
+    scope = {name: getattr(arguments, name) for name in ("tool", "conversation", "tenant")}
+    if all(value is None for value in scope.values()):
+        raise UsageError("say what to stop: --tool NAME, --conversation ID or --tenant TENANT")
+    empty = next((name for name, value in scope.items() if value == ""), None)
+    if empty is not None:
+        raise UsageError(f"--{empty}: it is empty")
+    with _open(arguments) as (kills, policy):
+        who, assurance = _who(arguments, policy)
+        try:
+            made = kills.set(by=who, reason=arguments.reason, via="cli", assurance=assurance, **scope)
+        except ApprovalError as error:
+            raise UsageError(str(error)) if error.code == "unknown_tool" else error from error
+    print(json_text(kill_json(made)) if arguments.json else "\n".join(_told(made)))
+    return 0
+
+
+def _told(kill: Kill) -> list[str]:
+    questions = f"{kill.cancelled} question{'' if kill.cancelled == 1 else 's'} cancelled"
+    given = f"{kill.revoked} unused yes revoked" if kill.revoked == 1 else f"{kill.revoked} unused yeses revoked"
+    return [
+        f"stopped by {spell(kill.by)}: {spell(words(kill.stop))}; new calls are refused as `killed`",
+        f"{questions}, {given}; a call that has begun goes on",
+        f"let it go on with: guard kill clear {kill.id} --reason ...",
+    ]
+
+
+def list_(arguments: argparse.Namespace) -> int:
+    """Show what is stopped."""
+    with _open(arguments) as (kills, _):
+        found = kills.list(status=None if arguments.all else "set")
+    if arguments.json:
+        print(json_text([kill_json(one) for one in found]))
+    elif not found:
+        print("nothing is stopped" if not arguments.all else "nothing was ever stopped")
+    else:
+        print("\n".join(table(("kill", "status", "stops", "since", "by", "ended", "reason"), [_row(one) for one in found])))
+    return 0
+
+
+def _row(one: Kill) -> tuple[str, ...]:
+    until = "" if one.cleared_at is None else f" until {utc(one.cleared_at)} ({one.cleared_by}: {one.cleared_why})"
+    ended = f"{one.cancelled + one.revoked} approval{'' if one.cancelled + one.revoked == 1 else 's'}"
+    return one.id, one.status, words(one.stop), utc(one.at) + until, one.by, ended, one.reason
+
+
+def clear(arguments: argparse.Namespace) -> int:
+    """Clear a kill."""
+    with _open(arguments) as (kills, policy):
+        who, assurance = _who(arguments, policy)
+        after = kills.clear(_one(kills, arguments.id), by=who, reason=arguments.reason, via="cli", assurance=assurance)
+    told = f"cleared by {spell(str(after.cleared_by))}: {spell(words(after.stop))}; new calls are judged again, what ended stays ended"
+    print(json_text(kill_json(after)) if arguments.json else told)
+    return 0
+
+
+def _one(kills: Kills, name: str) -> str:
+    """The id of a kill, from its beginning. Raises ApprovalError."""
+    found = [one.id for one in kills.list(status=None)]
+    begun = [one for one in found if one == name or (len(name) >= SHORTEST and one.startswith(name))]
+    if len(begun) == 1:
+        return begun[0]
+    if begun:
+        raise ApprovalError("not_found", f"{len(begun)} kills begin with {name}; give the whole id")
+    raise ApprovalError("not_found", f"there is no kill {name}; guard kill list --all names every one")
+
+
+def kill_json(one: Kill) -> JsonObject:
+    """One kill for a program."""
+    return {
+        "id": one.id,
+        "status": one.status,
+        "tool": one.stop.tool,
+        "conversation": one.stop.conversation,
+        "tenant": one.stop.tenant,
+        "by": str(one.by),
+        "at": utc(one.at),
+        "reason": one.reason,
+        "cancelled": one.cancelled,
+        "revoked": one.revoked,
+        "cleared_by": None if one.cleared_by is None else str(one.cleared_by),
+        "cleared_at": None if one.cleared_at is None else utc(one.cleared_at),
+        "cleared_why": one.cleared_why,
+    }
+
+
+_RUN = {"set": set_, "list": list_, "clear": clear}

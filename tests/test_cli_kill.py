@@ -1,0 +1,114 @@
+"""`guard kill`: what an operator types and sees, and that a program on the same store obeys."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_kit import BOSS, CLERK, POLICY, USER, Run, in_process, look, pay
+
+from guard import Guard, Session, ToolCall
+from guard.core.reasons import Reason
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    return in_process(tmp_path, monkeypatch, capfd)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Any]:
+    """A program with one call that waits and one that was approved."""
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "tools.yaml").write_text(f"{POLICY}  {json.dumps(USER)}: {{{BOSS}}}\n", "utf-8")
+    with Guard.load(tmp_path / "policies", tools=[pay, look], store=f"sqlite:///{tmp_path / 'guard.db'}") as guard:
+        assert [calling(guard, turn).status for turn in (1, 2)] == ["held", "held"]
+        guard.approvals.approve(guard.approvals.list()[0], approver=Session(principal="E9", tenant="acme", roles=("boss",)))
+        yield guard
+
+
+def calling(made: Any, turn: int) -> Any:
+    call = ToolCall("c", "pay", f'{{"to": "bob", "amount": {turn}}}')
+    return made.call(call, CLERK, conversation="conv-1", key=f"k{turn}")
+
+
+def test_an_operator_stops_a_tool_and_lets_it_go_on(run: Run, made: Any) -> None:
+    """What ends is said, what is stopped is listed, a program on the same store obeys at once, and clearing lets new calls go on."""
+    ran = run("kill", "set", "--tool", "pay", "--reason", "wrong amounts")
+    assert ran.code == 0
+    first, second, third = ran.out.splitlines()
+    assert re.fullmatch(r"stopped by \S+: the tool pay in every tenant; new calls are refused as `killed`", first)
+    assert second == "1 question cancelled, 1 unused yes revoked; a call that has begun goes on"
+    name = re.fullmatch(r"let it go on with: guard kill clear (ki_[0-9a-f]{20}) --reason \.\.\.", third)[1]  # type: ignore[index]
+    assert [calling(made, turn).reason for turn in (1, 2, 3)] == [Reason.KILLED] * 3
+    heads, _, row = run("kill", "list").out.splitlines()
+    assert heads.split() == ["kill", "status", "stops", "since", "by", "ended", "reason"]
+    assert row.startswith(name)
+    assert "the tool pay in every tenant" in row
+    assert row.endswith("2 approvals  wrong amounts")
+    cleared = run("kill", "clear", name[:9], "--reason", "mended")
+    assert (cleared.code, cleared.out.split(":")[0].split()[0]) == (0, "cleared")
+    assert run("kill", "list").out == "nothing is stopped\n"
+    assert "mended" in run("kill", "list", "--all").out
+    assert calling(made, 4).status == "held"
+
+
+def test_for_a_program(run: Run, made: Any) -> None:
+    """With --json each verb prints the kill, whose scope and counts are fields."""
+    name = run("kill", "set", "--conversation", "conv-1", "--reason", "r", "--tenant", "acme", "--json").json["id"]
+    [one] = run("kill", "list", "--json").json
+    assert (one["id"], one["tool"], one["conversation"], one["tenant"]) == (name, None, "conv-1", "acme")
+    assert (one["cancelled"], one["revoked"], one["status"], one["cleared_at"]) == (1, 1, "set", None)
+    after = run("kill", "clear", name, "--reason", "mended", "--json").json
+    assert (after["status"], after["cleared_why"]) == ("cleared", "mended")
+    assert run("kill", "list", "--json").json == []
+
+
+def test_a_conversation_is_one_of_the_operators_tenant(run: Run, made: Any) -> None:
+    """Without --tenant it is the tenant of whoever types, as the policy's people say."""
+    assert run("kill", "set", "--conversation", "conv-1", "--reason", "r", "--json").json["tenant"] == "acme"
+
+
+def test_who_somebody_is(run: Run, made: Any, tmp_path: Path) -> None:
+    """The operating-system user by the policy's people; whoever is nobody there says who they are, and both are on record."""
+    (tmp_path / "policies" / "tools.yaml").write_text(POLICY.partition("people:")[0], "utf-8")
+    unknown = run("kill", "set", "--tool", "pay", "--reason", "r")
+    assert unknown.code != 0
+    assert "--as NAME" in unknown.err
+    assert made.kills.list() == ()
+    assert run("kill", "set", "--tool", "pay", "--reason", "r", "--as", "ops-anna", "--json").json["by"] == "ops-anna"
+    told = [json.loads(one.body) for one in made.store.audit()]
+    [actor] = [one["actor"] for one in told if one["kind"] == "kill.set"]
+    assert actor == {"type": "human", "ref": "ops-anna", "assurance": "host", "via": "cli"}
+
+
+MISUSE: dict[str, tuple[tuple[str, ...], int, str]] = {
+    "nothing": (("set", "--reason", "r"), 2, "--tool NAME, --conversation ID or --tenant TENANT"),
+    "misspelt": (("set", "--tool", "pai", "--reason", "r"), 2, "did you mean pay?"),
+    "empty": (("set", "--tenant", "", "--reason", "r"), 2, "--tenant: it is empty"),
+    "no-reason": (("set", "--tool", "pay", "--reason", " "), 2, "--reason: say why"),
+    "not-there": (("clear", "ki_0000000", "--reason", "r"), 1, "guard kill list --all"),
+    "no-store": (("list", "--store", "sqlite:///none.db"), 2, "there is no such store"),
+}
+
+
+@pytest.mark.parametrize(("words", "exit_code", "says"), MISUSE.values(), ids=list(MISUSE))
+def test_misuse_names_the_cure(run: Run, made: Any, words: tuple[str, ...], exit_code: int, says: str) -> None:
+    """Nothing is stopped by it."""
+    ran = run("kill", *words)
+    assert ran.code == exit_code
+    assert says in ran.err
+    assert made.kills.list() == ()
+
+
+def test_cleared_once(run: Run, made: Any) -> None:
+    """The second one hears who was faster, and when."""
+    name = run("kill", "set", "--tool", "pay", "--reason", "r", "--json").json["id"]
+    run("kill", "clear", name, "--reason", "mended")
+    again = run("kill", "clear", name, "--reason", "mended")
+    assert again.code == 1
+    assert "already cleared by" in again.err
