@@ -21,7 +21,6 @@ from guard.integrations.mcp.meta import of_server
 from guard.integrations.mcp.peer import GoneError, Peer
 from guard.integrations.mcp.results import Mould, formed, mould_of, value_of
 from guard.runner import AsyncGuard
-from guard.runner.ahead import NOTHING_AHEAD, Ahead
 from guard.runner.approvals import concerns
 from guard.runner.chat import Chat
 from guard.runner.drivers_async import AsyncRun
@@ -89,7 +88,6 @@ class Caller:
     ref: ConversationRef
     offered: frozenset[str]
     client: Peer
-    ahead: Ahead = NOTHING_AHEAD  # the turn before this call
     asks: bool = False  # the client can show a question to the person in front of it
 
     async def call(self, call: ToolCall, errand: Errand) -> Outcome:
@@ -103,7 +101,7 @@ class Caller:
         chat = Chat(self.guard, self.session, wire("openai-chat"), self.ref, "answer", self.offered).pinned()
         mark = ERRAND.set(errand)
         try:
-            return await AsyncRun(chat.in_force.hands).run(chat.single(call, None, ahead=self.ahead))
+            return await AsyncRun(chat.in_force.hands).run(chat.single(call, None))
         finally:
             ERRAND.reset(mark)
 

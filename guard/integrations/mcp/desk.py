@@ -22,7 +22,6 @@ from guard.integrations.mcp.listing import Listing, judge, registered, shown
 from guard.integrations.mcp.peer import Peer
 from guard.policy.pins import Pin
 from guard.runner import AsyncGuard
-from guard.runner.ahead import Newest
 from guard.runner.opening import ref_of
 from guard.tools import RegisteredTool
 
@@ -93,7 +92,6 @@ class View:
         self.desk, self.server, self.session, self.ref = desk, server, session, ref
         self.listing = Listing()
         self.stale = True
-        self.ahead = Newest()
         self._at = 0.0
         self._recorded: set[tuple[str, str]] = set()
         self._lock = asyncio.Lock()
