@@ -7,7 +7,6 @@ pure.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from guard.core import ports as p
 from guard.core.board import Board
@@ -17,6 +16,7 @@ from guard.core.limit import exhausted
 from guard.core.model import Allow, AuthorizedCall, Refusal, ValidCall
 from guard.core.quotas import Drawing
 from guard.core.recall import adopt
+from guard.core.replacing import replace
 from guard.core.rules import Limits
 from guard.core.taking import claim_of
 

@@ -7,7 +7,6 @@ the pipeline where a question is asked. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TypeAlias
 
 from guard.core.approval import Approval, Words
@@ -18,6 +17,7 @@ from guard.core.model import ToolCall
 from guard.core.pointers import at
 from guard.core.ports import Redactor
 from guard.core.redaction import MASKS
+from guard.core.replacing import replace
 from guard.core.rules import Tool
 from guard.core.sealing import veiled
 from guard.core.values import JsonObject, read_json

@@ -6,11 +6,11 @@ The lease counts from before the store was asked. May not decide whether anythin
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from secrets import token_hex
 from typing import TypeVar
 
 from guard.core import ports as p
+from guard.core.replacing import replace
 from guard.errors import AnsweredInterrupt
 from guard.runner.leases import Keeper, elapsed
 
