@@ -72,7 +72,8 @@ class Aheads:
     def of(self, ref: ConversationRef) -> Ahead:
         """What is known of this conversation's next turn."""
         with self._lock:
-            found = self._known[ref] = self._known.pop(ref, None) or Newest()
+            found = self._known.pop(ref) if ref in self._known else Newest()
+            self._known[ref] = found
             if len(self._known) > MOST:
                 del self._known[next(iter(self._known))]
         return found

@@ -7,10 +7,12 @@ decided by the guard alone. Comes after results and peer; before desk and relay.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from guard.core.model import ConversationRef, Outcome, Session, ToolCall
@@ -31,6 +33,7 @@ HELD = (
     "again with exactly the same arguments: it then runs, once."
 )
 _QUESTION_SECONDS = 600.0  # for an answer at the client
+_MOMENT = 0.002  # seconds: most commits take less
 
 
 class DoubtError(OutcomeUnknownError, ToolError):
@@ -47,6 +50,7 @@ class Errand:
     meta: JsonObject = field(default_factory=dict)  # what goes along with the request, besides name and arguments
     mould: Mould | None = None
     said: JsonObject = field(default_factory=dict)  # the `_meta` of the server's result, as it came
+    made: tuple[Outcome, JsonObject] | None = None  # what the client is told of an outcome, made while that was written down
 
 
 ERRAND: ContextVar[Errand | None] = ContextVar("guard_mcp_errand", default=None)
@@ -88,6 +92,8 @@ class Caller:
     ref: ConversationRef
     offered: frozenset[str]
     client: Peer
+    render: Callable[[Outcome], JsonObject]  # an outcome as the client is told it
+    alone: bool = False  # nothing else goes on here: the event loop may stand still for a moment
     asks: bool = False  # the client can show a question to the person in front of it
 
     async def call(self, call: ToolCall, errand: Errand) -> Outcome:
@@ -101,9 +107,21 @@ class Caller:
         chat = Chat(self.guard, self.session, wire("openai-chat"), self.ref, "answer", self.offered).pinned()
         mark = ERRAND.set(errand)
         try:
-            return await AsyncRun(chat.in_force.hands).run(chat.single(call, None))
+            run = AsyncRun(chat.in_force.hands, patience=_MOMENT if self.alone else 0.0, beside=partial(self._beside, errand))
+            return await run.run(chat.single(call, None))
         finally:
             ERRAND.reset(mark)
+
+    async def told(self, call: ToolCall, errand: Errand) -> tuple[Outcome, JsonObject]:
+        """The outcome, and what the client is told of it."""
+        outcome = await self.call(call, errand)
+        return errand.made if errand.made is not None and errand.made[0] is outcome else (outcome, self.render(outcome))
+
+    def _beside(self, errand: Errand, outcome: Outcome) -> None:
+        """While the outcome is written down make what the client is told of it once that is certain: the disk takes as long."""
+        if errand.mould is not None:
+            with suppress(Exception):  # it is made again, if it is needed
+                errand.made = outcome, self.render(outcome)
 
     async def _decided(self, outcome: Outcome, errand: Errand) -> bool:
         """Whether the person at the client decided. Only a plain answer counts; everything else leaves the call held."""

@@ -10,18 +10,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from guard.core.model import ConversationRef, Session, ToolCall
 from guard.core.values import Json, JsonObject
 from guard.errors import GuardError, StoreError
 from guard.integrations.mcp import messages as m
-from guard.integrations.mcp.calls import Caller, Errand, marks, told
+from guard.integrations.mcp.calls import Caller, Errand
 from guard.integrations.mcp.desk import Desk, View
 from guard.integrations.mcp.meta import cleared, known_version, of_client, passed, token_of
 from guard.integrations.mcp.passing import Addresses, Mask
 from guard.integrations.mcp.peer import MOST_OPEN, Channel, GoneError, Peer
-from guard.integrations.mcp.ways import Back
 from guard.runner.opening import ref_of
 
 CANCELLED = -32800
@@ -202,21 +202,19 @@ class Relay:
             ref=ref_of(guard, self.session, self.ref.conversation),
             offered=self.view.offered(guard),
             client=self.client,
+            render=partial(self.view.rendered, guard, self._mask, errand, arguments),
+            alone=len(self.client.busy) == 1 and not self.client.channel.answers_cancelled,
             asks=self._asks,
         )
         token = token_of(params)
         self._tokens[token] = number
         try:
-            outcome = await caller.call(ToolCall(str(number), name, arguments), errand)
+            outcome, found = await caller.told(ToolCall(str(number), name, arguments), errand)
         finally:
             self._tokens.pop(token, None)
         if outcome.status == "held":
             self.desk.say(f"held: {outcome.tool} waits for a person: guard approvals approve {outcome.approval}")
-        policy, promised = guard.in_force.policy, self.view.promised(guard, outcome.tool)
-        tool = policy.tools.get(outcome.tool)
-        back = Back(tool=tool, limits=policy.limits, mask=self._mask, arguments=arguments, promised=promised)
-        found = back.result(told(outcome, self.desk.console), errand.mould)
-        return found | {"_meta": back.meta(outcome, found, errand.said) | marks(outcome)}
+        return found
 
     def _passing(self, method: str) -> Handler:
         async def passing(number: object, params: JsonObject) -> Json:
