@@ -26,10 +26,11 @@ async function post(url, body, token) {
 
 const guard = (verb, body) => post(`${GUARD}/${verb}`, body, process.env.GUARD_TOKEN);
 
-// One proposed call: decided, run where it is allowed, reported. Gives what goes back to the model.
-async function run(call) {
+// One proposed call: decided, run where it is allowed, reported. `words` is what the model wrote beside it, for whoever
+// is asked about it. Gives what goes back to the model.
+async function run(call, words) {
   const proposed = { id: call.id, tool: call.function.name, arguments: call.function.arguments };
-  const decided = await guard("decide", { session, conversation, call: proposed });
+  const decided = await guard("decide", { session, conversation, call: proposed, words });
   if (decided.decision !== "allow") return decided;
   let report;
   try {
@@ -54,7 +55,7 @@ for (;;) {
     break;
   }
   for (const call of reply.tool_calls) {
-    const outcome = await run(call);
+    const outcome = await run(call, reply.content ?? "");
     console.log(`${outcome.tool}: ${outcome.status}${outcome.reason ? ` (${outcome.reason})` : ""}`);
     messages.push({ role: "tool", tool_call_id: call.id, content: outcome.content });
   }

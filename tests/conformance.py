@@ -1,4 +1,4 @@
-"""The ways into a guard, on which every scenario must come to the same: whole and streamed on each wire, and `guard.call`.
+"""The ways into a guard, on which every scenario must come to the same: whole and streamed on each wire, `guard.call` and `@guarded`.
 
 A further way (a framework, a proxy) is one class with `turn` and one row in `WAYS`. The scenarios stand in `conformance_scenarios`,
 the ways through other packages and processes in `framework_ways` and `remote_ways`, the table of a run is made by `conformance_table`.
@@ -22,6 +22,7 @@ from wire_talk import EVENTS, legal
 
 from guard import Guard, Outcome, PolicyWarning, ToolCall
 from guard.core.values import canonical
+from guard.integrations.decorator import guarded
 from guard.wires import WIRES
 
 _NAMED = re.compile(r"ap_[0-9a-f]{20}|,\"reference\":\"[0-9a-f]+\"|(?<=\"expires_in_seconds\":)\d+")
@@ -154,6 +155,21 @@ class Plain(Way):
         return self.turn(calls)
 
 
+class Decorated(Plain):
+    """The same by functions under `@guarded`: arguments are a program's own, and there are no ids."""
+
+    @classmethod
+    def carries(cls, wire: str, scenario: Scenario) -> bool:
+        return not scenario.turn and not scenario.text and all(call_id for call_id, _, _ in scenario.calls)
+
+    def turn(self, calls: tuple[Call, ...], *, cut: bool = False) -> list[Seen]:
+        return [seen(guarded(_never, name=tool)(self.chat, **json.loads(text)), self.own) for _, tool, text in calls]
+
+
+def _never() -> None:
+    raise AssertionError("only the guard runs a tool")
+
+
 CUT_AT = {"gemini": -1}
 """How many events are missing where a stream is cut; of the others three."""
 CUT: dict[str, dict[str, Any]] = {
@@ -179,6 +195,7 @@ WAYS: dict[str, tuple[type[Way], str]] = {
     **{f"{wire} streamed": (Streamed, "answer") for wire in sorted(WIRES) if wire in EVENTS},
     **{f"{wire} suspended": (Way, "suspend") for wire in sorted(WIRES)},
     "guard.call": (Plain, "answer"),
+    "@guarded": (Decorated, "answer"),
 }
 
 

@@ -41,6 +41,8 @@ tools:
   shot: {kind: read, allow: [staff]}
   paper: {kind: read, allow: [staff]}
   none: {kind: read, allow: [staff]}
+  write: {kind: read, allow: [staff], handles: {to: email}}
+  formed: {kind: read, allow: [staff], result: {schema: {type: object, required: [n]}}}
 limits: {run: {calls: 60, equal: 3}}
 """
 STAFF = Session(principal="E1", roles=("staff",))
@@ -81,6 +83,8 @@ TOOLS: dict[str, Callable[..., Any]] = {
     "shot": lambda: ["the page", PNG, "end"],
     "paper": lambda: ["the page", PAPER, "end"],
     "none": lambda: None,
+    "write": lambda to, note="": {"to": to},
+    "formed": lambda: {"m": "17"},
     "unlisted": lambda: "never",
 }
 
@@ -132,6 +136,9 @@ SCENARIOS: dict[str, Scenario] = {
     "refuse: too large": one("small", "refused", "arguments_too_large", '{"text": "xxxxxxxxxxxxxxxxxxxx"}'),
     "refuse: a fact of the session is missing": one("level", "refused", "session_fact_missing"),
     "refuse: a field of the session was sent": one("strict", "refused", "bound_field_sent", '{"user": "E9"}'),
+    "refuse: a handle that nobody gave out": one("write", "refused", "handle_unknown", '{"to": "email_CF1V9QX3HFX"}'),
+    "refuse: a handle elsewhere": one("write", "refused", "handle_not_allowed", '{"to": "x", "note": "email_CF1V9QX3HFX"}'),
+    "refuse: a mask": one("small", "refused", "masked_value", '{"text": "[email]"}'),
     "refuse: against the schema": one("look", "refused", "invalid_arguments", '{"n": "1", "m": 2}'),
     "refuse: a check": one("odd", "refused", "check_refused", '{"n": 2}'),
     "refuse: a check that fails": one("torn", "refused", "check_failed", '{"n": 1}'),
@@ -154,6 +161,7 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "failure": one("fails", "failed", "tool_failed"),
     "failure in its own words": one("says", "failed", "tool_failed"),
+    "a result in another form": one("formed", "failed", "result_invalid"),
     "time-out of a look-up": one("slow", "failed", "tool_timed_out"),
     "time-out of an action": one("sent", "unknown", "outcome_unknown"),
     "one id twice": Scenario(calls=(("x", "act", '{"n": 1}'), ("x", "act", '{"n": 2}')), then=(DONE, DONE)),

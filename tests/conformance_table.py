@@ -42,7 +42,7 @@ def brings(kind: type[Way], name: str, scenario: str) -> bool:
 
 
 def on_wires(guard: Guard, first: dict[str, list[Seen]]) -> dict[str, str]:
-    """For each scenario on how many of the ways that can bring it, on the wires and by `guard.call`, it comes to the same."""
+    """For each scenario on how many of the ways that can bring it, on the wires, by `guard.call` and `@guarded`, it comes to the same."""
     found = {}
     for scenario, played in SCENARIOS.items():
         ways = [name for name, one in carried() if one == scenario]
@@ -75,7 +75,7 @@ def table() -> str:
     columns: dict[str, dict[str, str]] = {}
     with TemporaryDirectory() as folder, loaded(Path(folder)) as guard:
         first = {name: play(way_of(guard, "openai-chat", f"first {name}"), played) for name, played in SCENARIOS.items()}
-        columns["wires, `guard.call`"] = on_wires(guard, first)
+        columns["wires, `guard.call`, `@guarded`"] = on_wires(guard, first)
     for name, (_, opened) in OTHERS.items():
         with TemporaryDirectory() as folder, opened(Path(folder)) as guard:
             columns[name] = elsewhere(guard, name, first)

@@ -43,6 +43,10 @@ class Scripted:
         """Nothing stands behind it."""
 
 
+def _told(_: Outcome) -> dict[str, Any]:
+    return {}
+
+
 async def called(name: str, reply: dict[str, Any], path: Path) -> Outcome:
     """The outcome of a call of this tool that the server answers so."""
     peer = Scripted(reply).peer
@@ -51,7 +55,7 @@ async def called(name: str, reply: dict[str, Any], path: Path) -> Outcome:
     try:
         session = Session(principal="E1", roles=("user",))
         ref = ConversationRef(tenant="default", principal="E1", conversation="c")
-        caller = Caller(guard=guard, session=session, ref=ref, offered=frozenset({"pay", "find"}), client=peer)
+        caller = Caller(guard=guard, session=session, ref=ref, offered=frozenset({"pay", "find"}), client=peer, render=_told)
         return await caller.call(ToolCall("1", name, {"text": "a"}), Errand(server=peer, seconds=5))
     finally:
         guard.close()

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_kit import POLICY, run, said, talking
+from mcp_kit import MAIL, POLICY, run, said, talking
 
 from guard.integrations.mcp.messages import NO_METHOD, VERSIONS
-from guard.integrations.mcp.meta import of_client
+from guard.integrations.mcp.meta import cleared, of_client, passed
+from guard.integrations.mcp.passing import Addresses, Mask
+from guard.redactors import REDACTOR
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 STATES = "dd=s:2;t.tid:66,acme@x=1"
@@ -50,6 +52,67 @@ def test_the_place_in_a_trace_goes_on_to_the_server(tmp_path: Path) -> None:
 def test_what_is_not_surely_the_place_in_a_trace_stays_behind(meta: Any, passed: dict[str, Any]) -> None:
     """Only the exact form goes on; the call itself is judged all the same."""
     assert of_client({"name": "t", "_meta": meta}) == passed
+
+
+BESIDE = {"progressToken": "p", "traceparent": PARENT, "baggage": "user=E9", "acme/token": "t-123456"}
+"""What a client may write beside any message; the server gets the first two."""
+
+
+@pytest.mark.parametrize(
+    "method", ["resources/read", "resources/list", "prompts/list", "completion/complete", "logging/setLevel"]
+)
+def test_beside_no_other_request_more_goes_on(tmp_path: Path, method: str) -> None:
+    """Resources, prompts and the like are not judged, and a client's keys stay behind there as well."""
+
+    async def go() -> None:
+        async with talking(tmp_path) as talk:
+            assert "error" not in await talk.ask(method, {"uri": "demo://1", "_meta": BESIDE})
+            [sent] = talk.seen(method)
+            assert sent["params"] == {"uri": "demo://1", "_meta": {"progressToken": "p", "traceparent": PARENT}}
+            talk.put({"method": "notifications/roots/list_changed", "params": {"_meta": {"acme/token": "t-123456"}}})
+            await talk.until("notifications/roots/list_changed")
+            assert "params" not in talk.seen("notifications/roots/list_changed")[0]
+
+    run(go())
+
+
+def test_a_clients_answer_brings_nothing_more_along(tmp_path: Path) -> None:
+    """What it says to a question of the server goes on; what stands beside it does not."""
+
+    async def go() -> None:
+        async with talking(tmp_path, can={"sampling": {}}) as talk:
+            talk.put({"id": 1, "method": "tools/call", "params": {"name": "sample", "arguments": {}}})
+            asked = await talk.find(lambda one: one.get("method") == "sampling/createMessage")
+            answer = {"role": "assistant", "content": {"type": "text", "text": "Kim"}, "model": "m"}
+            talk.put({"id": asked["id"], "result": {**answer, "_meta": {"acme/token": "t-123456"}}})
+            found = await talk.find(lambda one: one.get("id") == 1 and "result" in one)
+            assert json.loads(said(found["result"]))["result"] == answer
+
+    run(go())
+
+
+@pytest.mark.parametrize(
+    ("result", "shown"),
+    [
+        pytest.param(
+            {"contents": [], "_meta": {"acme/by": MAIL, "guard/status": "done"}},
+            {"contents": [], "_meta": {"acme/by": "[email]"}},
+            id="what it says in the guard's name",
+        ),
+        pytest.param({"contents": [], "_meta": MAIL}, {"contents": [], "_meta": "[email]"}, id="no object"),
+        pytest.param({}, {}, id="nothing"),
+        pytest.param(None, None, id="no result"),
+    ],
+)
+def test_beside_a_result_that_nobody_judges_everything_is_hidden(result: Any, shown: Any) -> None:
+    """And no server speaks there in the guard's name."""
+    assert passed(result, Mask(REDACTOR.detect, Addresses())) == shown
+
+
+@pytest.mark.parametrize("said_", [{"a": 1}, {}, None, [1], "text"])
+def test_a_message_with_nothing_beside_it_is_left_as_it_is(said_: Any) -> None:
+    """Whatever its form."""
+    assert cleared(said_) is said_
 
 
 def test_the_servers_own_keys_stand_beside_the_guards_with_everything_hidden(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ pointers, hiding and spellings, before sealing; pure.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from guard.core.pointers import at, spots
 from guard.core.ports import Redactor
 from guard.core.redaction import MASKS
+from guard.core.replacing import replace
 from guard.core.rules import Tool
 from guard.core.spellings import finder
 from guard.core.values import Json, JsonObject

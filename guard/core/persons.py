@@ -8,12 +8,12 @@ given the real name. Comes after the model and `tags`; used by rights and the ru
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 
 from guard.core.model import Session
 from guard.core.names import Name, is_reference, real
 from guard.core.ports import Redactor
+from guard.core.replacing import replace
 from guard.core.values import keyed
 
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")

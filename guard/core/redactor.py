@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
+from guard.core.replacing import replace
 from guard.core.values import keyed, sha
 
 TEXT = "guard-text-v1\0"

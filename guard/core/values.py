@@ -65,10 +65,39 @@ def _encoder(*, sort: bool) -> Callable[[Json], str]:
 _FAST, _SORTED = _encoder(sort=False), _encoder(sort=True)
 
 
+class _Digits(str):
+    """The text of a number, on its way through an encoder that knows no such number."""
+
+    __slots__ = ()
+
+
+def _exact_encoder() -> Callable[[Json], str] | None:
+    """The same with Decimals, each with exactly its digits: the encoder takes what stands for one for a text, and is given it without quotes."""
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return None
+
+    def digits(value: object) -> _Digits:
+        return _Digits(decimal_text(value)) if isinstance(value, Decimal) else _foreign(value)
+
+    def text(value: str) -> str:
+        return value if type(value) is _Digits else quote(value)
+
+    chunks = make(None, digits, text, None, ":", ",", False, False, False)
+    return lambda value: "".join(chunks(value, 0))
+
+
+_EXACT = _exact_encoder()
+
+
 def encode(value: Json) -> str:
     """JSON text of `value`, keys in their own order, each Decimal with exactly its digits. Raises ValueError on NaN."""
     try:
         return _FAST(value)
+    except TypeError:
+        pass
+    try:
+        return "".join(_write(value, [])) if _EXACT is None else _EXACT(value)
     except TypeError:
         return "".join(_write(value, []))
 

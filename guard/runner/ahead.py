@@ -1,17 +1,22 @@
-"""Ahead: the newest turn of a conversation that makes one call after the other, so that the next one can be foreseen.
+"""Ahead: the newest turn of each conversation that makes one call after the other, so that the next one can be foreseen.
 
-A wrong guess costs a second look and nothing else: the store says whether it fits. Used by `chat`, for whoever keeps one. Decides nothing.
+A wrong guess costs a second look and nothing else: the store says whether it fits. Used by `chat`. Decides nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Protocol
+from threading import Lock
+from typing import Final, Protocol
 
 from guard.core import ports as p
 from guard.core.ahead import foreseen
 from guard.core.context import Context
+from guard.core.model import ConversationRef
+from guard.core.replacing import replace
 from guard.core.walked import Walked
+
+MOST: Final = 1_000
+"""Conversations of which the newest turn is kept at most: of those that were quiet for longest nothing is foreseen."""
 
 
 class Ahead(Protocol):
@@ -55,3 +60,20 @@ class Newest:
 
 
 NOTHING_AHEAD: Ahead = _Nothing()
+
+
+class Aheads:
+    """The newest turns of the conversations that made a call here lately. Threads may share one."""
+
+    def __init__(self) -> None:
+        self._known: dict[ConversationRef, Newest] = {}
+        self._lock = Lock()
+
+    def of(self, ref: ConversationRef) -> Ahead:
+        """What is known of this conversation's next turn."""
+        with self._lock:
+            found = self._known.pop(ref) if ref in self._known else Newest()
+            self._known[ref] = found
+            if len(self._known) > MOST:
+                del self._known[next(iter(self._known))]
+        return found

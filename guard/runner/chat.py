@@ -28,7 +28,7 @@ from guard.core.values import JsonObject
 from guard.core.views import Room
 from guard.core.walked import Walked
 from guard.errors import ConversationError, GuardError, StoreError
-from guard.runner.ahead import NOTHING_AHEAD, Ahead
+from guard.runner.ahead import Ahead
 from guard.runner.aside import aside, key_of
 from guard.runner.compensation import offering
 from guard.runner.hands import Consult
@@ -266,13 +266,14 @@ class Chat:
                 found += [approval] if approval is not None else []
         return tuple(found)
 
-    def single(self, call: ToolCall, key: str | None, words: str = "", ahead: Ahead = NOTHING_AHEAD) -> p.Flow[Outcome]:
-        """One call without a wire; `words` is what the model wrote beside it, `ahead` remembers the turn before it."""
+    def single(self, call: ToolCall, key: str | None, words: str = "", ahead: Ahead | None = None) -> p.Flow[Outcome]:
+        """One call without a wire; `words` is what the model wrote beside it, `ahead` remembers the turn before it, else the guard does."""
         if not isinstance(words, str):
             raise GuardError("words is the text that the model wrote beside the call")
         key = (yield from kept_key(key, self.ref, self.guard.redactor, self.guard.store)) if key else ""
         opening = p.OpenTurn(ref=self.ref, digest=digest_of((call,)), calls=(call,), usage=FREE, key=key)
         context: Context | None = None
+        ahead = ahead or self.guard.aheads.of(self.ref)
         try:
             context = ahead.within(replace((yield from self.measured(wired=False)), words=words), self.guard.store)
             walked = self._noted((yield from guard_turn(opening, context)), context)

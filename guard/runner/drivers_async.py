@@ -15,6 +15,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from guard.core import ports as p
+from guard.core.model import Outcome
 from guard.core.sealing import veiled
 from guard.runner.hands import PROBE_SECONDS, Hands, distinct, finished, guarded, load_call, now, probed, resolved
 from guard.runner.landing import Landing
@@ -30,10 +31,15 @@ _FOREIGN = (Exception, SystemExit, asyncio.CancelledError)
 
 
 class AsyncRun:
-    """Carries out one flow for an asyncio caller: tools are awaited, look-ups that stand together overlap, stores run in a thread."""
+    """Carries out one flow for an asyncio caller: tools are awaited, look-ups that stand together overlap, stores run in a thread.
 
-    def __init__(self, hands: Hands) -> None:
+    `patience`: how many seconds the event loop may stand still for a store that is about to answer; for whoever has the loop to itself. `beside` is
+    called with an outcome while that is being written down; it may not raise, nor tell anybody.
+    """
+
+    def __init__(self, hands: Hands, *, patience: float = 0.0, beside: Callable[[Outcome], None] | None = None) -> None:
         self._hands = hands
+        self._patience, self._beside = patience, beside
         self._interrupt: BaseException | None = None
         self._until: float | None = None  # when the patience for all that is waited for ends
 
@@ -63,7 +69,7 @@ class AsyncRun:
             raise p.HaltedError
         call = self._hands.store_call(command)
         if call is not None:
-            return await self._store(call)
+            return await self._store(call, command)
         if isinstance(command, p.Execute):
             return await self._execute(command)
         if isinstance(command, p.Together):
@@ -76,11 +82,16 @@ class AsyncRun:
             return await self._probe(command)
         raise TypeError(f"no driver knows {type(command).__name__}")
 
-    async def _store(self, call: Callable[[], Any]) -> Any:
+    async def _store(self, call: Callable[[], Any], command: p.Command[Any] | None = None) -> Any:
         """A store call in a thread. Cancellation cannot stop a statement that runs, so its answer is waited for."""
         if not self._hands.store.blocking or self._interrupt is not None:
             return guarded(call)
-        landing = Landing(partial(guarded, call))
+        landing = Landing(partial(guarded, call), patient=self._patience > 0)
+        if self._beside is not None and isinstance(command, p.Finish) and command.rows and command.rows[0].outcome is not None:
+            self._beside(command.rows[0].outcome)
+        soon = landing.soon(self._patience)
+        if soon is not None:
+            return soon.get()
         while True:
             try:
                 return (await landing.came()).get()

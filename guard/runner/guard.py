@@ -22,6 +22,7 @@ from guard.core.ports import Policy, Redactor, Store
 from guard.core.redactor import under
 from guard.core.rights import Rights, Sessions
 from guard.errors import GuardError
+from guard.runner.ahead import Aheads
 from guard.runner.chat import Chat
 from guard.runner.conversation import AsyncConversation, Conversation
 from guard.runner.desks import AsyncDesks, Desks
@@ -90,7 +91,7 @@ class GuardBase:
         asking = sorted(name for name, probe in (probes or {}).items() if inspect.iscoroutinefunction(probe))
         if asking and not self._awaits:
             raise GuardError(f"{', '.join(asking)}: async probes need AsyncGuard")
-        self.store, self.count_tokens, self.gaps = store, count_tokens, Gaps()
+        self.store, self.count_tokens, self.gaps, self.aheads = store, count_tokens, Gaps(), Aheads()
         self.sessions: Sessions | None = None
         self.places: dict[
             tuple[str, str, str], ConversationRef

@@ -1,12 +1,14 @@
 """Landing: a call that may wait for a disk runs in a thread, and its answer comes back to the event loop in one step.
 
 Like `run_in_executor`, with a third of its turns of the loop: every store call of every walk goes this way. A caller who is cancelled can wait
-again: the call goes on. Decides nothing. Used by the driver for asyncio.
+again: the call goes on. Who has the loop to itself may stand still for a moment instead, which saves all of them. Decides nothing. Used by the driver
+for asyncio.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,15 +22,25 @@ _pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, ThreadPoolExecutor]
 
 
 class Landing:
-    """One call, begun at once."""
+    """One call, begun at once. `patient`: the caller will ask for it by `soon` first."""
 
-    __slots__ = ("_came", "_loop", "_waiter")
+    __slots__ = ("_asked", "_came", "_ended", "_loop", "_waiter")
 
-    def __init__(self, call: Callable[[], Any]) -> None:
+    def __init__(self, call: Callable[[], Any], *, patient: bool = False) -> None:
         self._loop = asyncio.get_running_loop()
         self._came: Came | None = None
         self._waiter: asyncio.Future[None] | None = None
+        self._ended = threading.Lock() if patient else None
+        if self._ended is not None:
+            self._ended.acquire()
+        self._asked = not patient  # whether the loop is to be woken
         _pool(self._loop).submit(self._run, call)
+
+    def soon(self, seconds: float) -> Came | None:
+        """What it gave or raised, where that comes within so many seconds. The loop stands still meanwhile."""
+        if self._ended is not None and not self._ended.acquire(timeout=seconds):
+            self._asked = True  # before the next look: whoever ends it looks the other way round
+        return self._came
 
     async def came(self) -> Came:
         """What it gave or raised. Where the caller is cancelled it may ask again."""
@@ -42,11 +54,14 @@ class Landing:
             came = Came(value=call())
         except BaseException as error:  # noqa: BLE001 - handed to whoever waits
             came = Came(error=error)
-        with suppress(RuntimeError):  # the loop was closed: nobody waits
-            self._loop.call_soon_threadsafe(self._land, came)
-
-    def _land(self, came: Came) -> None:
         self._came = came
+        if self._ended is not None:
+            self._ended.release()
+        if self._asked:
+            with suppress(RuntimeError):  # the loop was closed: nobody waits
+                self._loop.call_soon_threadsafe(self._land)
+
+    def _land(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 

@@ -81,7 +81,10 @@ def _began(pid: int) -> str:
 
 def gone(executor: str) -> bool:
     """Whether the process of this name (a sign before it counts for nothing) is surely gone. False where that cannot be known."""
-    place, pid, began = ["", "", "", *executor.rpartition("@")[2].rsplit(":", 2)][-3:]
+    name = executor.rpartition("@")[2]
+    if name and name == me():
+        return False  # it asks
+    place, pid, began = ["", "", "", *name.rsplit(":", 2)][-3:]
     if not (place and pid.isdecimal() and len(pid) <= _DIGITS) or place != _place():
         return False
     try:

@@ -69,8 +69,9 @@ class SqlTables(SqlOutbox, SqlGrants, SqlKills, SqlLog, SqlUnresolved, SqlSearch
 
     def save(self, talk: Talk) -> None:
         """Keep changed counters."""
-        self.run(sql.SAVE, *rows.talk_columns(talk), name_of(talk.home))
-        self._known.pop(talk.home, None)
+        columns = rows.talk_columns(talk)
+        self.run(sql.SAVE, *columns, name_of(talk.home))
+        self._known[talk.home] = (talk.principal, *columns)
 
     def _counters(self, home: Home) -> Any:
         """The columns of `sql.TALK`; None where there is no such conversation."""

@@ -1,6 +1,6 @@
 """The SQLite store: the tables in one file, shared by threads and processes of one host.
 
-Write-ahead log, every commit flushed to the disk, one thread a process that writes for all. Says only how a transaction begins; the statements are
+Write-ahead log, every commit flushed to the disk, one thread of a process at a time that writes for all. Says only how a transaction begins; the statements are
 in `sql_tables`. Comes after it and `database`.
 """
 

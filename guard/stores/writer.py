@@ -2,8 +2,9 @@
 
 Callers put jobs into the queue and sleep until theirs has ended. Whoever was answered by one batch often comes back at once: the next batch waits for as
 many, a fraction of what the last one took, so that all of them share a flush. The thread starts with the first job, and ends when the store is closed or forgotten,
-and before the process is forked; while nothing is to be done it knows the writer only weakly. No caller ever holds a lock that the thread
-needs, so Ctrl-C in a caller stops nobody else. Comes after `batch`, before `database`.
+and before the process is forked; while nothing is to be done it knows the writer only weakly. A caller that finds nobody at work or waiting does its
+job itself. The main thread never does, and no other way holds a lock that the thread needs, so Ctrl-C in a caller stops nobody else. Comes after `batch`,
+before `database`.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Writer:
     def __init__(self, pen: Pen) -> None:
         self._pen = pen
         self._starting = threading.RLock()  # held while the process is doubled: no thread starts then
+        self._free = threading.RLock()  # held by whoever has the pen
         self._closed = False
         self._renew()
 
@@ -51,6 +53,9 @@ class Writer:
         self._post: dict[int, threading.Thread] = {}  # who serves; atomic to take, so that two threads never do
         self._last, self._patience = 1, 0.0  # works of the last batch, and for how long the next one waits for as many
         self._wanted = 1  # so many queued works wake the thread
+        self._at_it = 0  # the thread that does a work of its own
+        self._lately = 0.0  # when that was last
+        self._pause = -1.0  # for how long the thread sleeps; -1: until it is woken
         self._leaving = ""  # "now": after this batch; "done": after all that is queued
 
     def run(self, work: Callable[[Connection], T]) -> T:
@@ -60,14 +65,42 @@ class Writer:
         """
         job = Job(work)
         try:
-            self._send(job)
-            job.wait()
+            if not self._alone(job):
+                self._send(job)
+                job.wait()
             if job.error is None:
                 answer: T = job.answer  # no call here, where Ctrl-C would be looked for
                 return answer
         except BaseException as error:  # noqa: BLE001 - goes on up, when it is certain what became of the job
             job.interrupted(error)
         raise job.failure()
+
+    def _alone(self, job: Job[Any]) -> bool:
+        """Do a work right here where nobody else writes or waits: two threads need not wait for each other then. Whether it was done.
+
+        Never in the main thread: Ctrl-C could come in the middle. What may follow a batch (checkpoints, filing) stays with the writer's thread.
+        """
+        if self._queue or self._closed or threading.current_thread() is threading.main_thread() or self.inside():
+            return False
+        if not self._free.acquire(blocking=False):
+            return False
+        try:
+            if self._closed or self._leaving:
+                return False
+            self._at_it = threading.get_ident()
+            run_batch(self._pen, deque((job,)))
+        finally:
+            self._at_it, self._lately = 0, monotonic()
+            self._free.release()
+        if self._pause < 0 or self._queue:
+            self._rouse()
+        return True
+
+    def _rouse(self) -> None:
+        """Have the thread look for what there is to do."""
+        if not self._post:
+            self._start()
+        _rouse(self._wake)
 
     def _send(self, job: Job[Any]) -> None:
         self._refuse_closed()
@@ -88,9 +121,9 @@ class Writer:
             raise closed()
 
     def inside(self) -> bool:
-        """Whether this is the writer's own thread, as in a work that calls the store."""
-        thread = self._post.get(0)
-        return thread is not None and thread.ident == threading.get_ident()
+        """Whether this thread has the pen, as in a work that calls the store."""
+        thread, mine = self._post.get(0), threading.get_ident()
+        return self._at_it == mine or (thread is not None and thread.ident == mine)
 
     def _start(self) -> None:
         with self._starting:
@@ -110,7 +143,16 @@ class Writer:
 
         `idle`: nothing came for a moment, so that what may wait for days is done, a portion at a time.
         """
-        more = idle
+        with self._free:
+            pause = self._served(idle=idle and monotonic() - self._lately >= MOMENT)
+            leaves = bool(self._leaving)
+            self._pause = -1.0 if leaves else pause
+        return None if leaves else pause
+
+    def _served(self, *, idle: bool) -> float:
+        if not self._queue and not self._leaving:
+            self._pen.checkpoint()  # of works that were done elsewhere
+        more = idle or self._pen.pressing()
         while (self._queue or (more and not self._leaving)) and self._leaving != "now":
             if self._queue:
                 self._gather()
@@ -121,8 +163,6 @@ class Writer:
                 more = self._pen.pressing()
             if more:
                 more = self._pen.chore() and idle
-        if self._leaving:
-            return None
         return MOMENT if self._pen.due else -1
 
     def _gather(self) -> None:
@@ -147,13 +187,15 @@ class Writer:
         """End the thread between two batches and close the pen; nothing is written until `go_on` or `forked`."""
         self._starting.acquire()
         self._leave("now")
+        self._free.acquire()
         self._pen.drop()
 
     def go_on(self) -> None:
         """Undo `rest`: what was queued meanwhile is done."""
         self._leaving = ""
-        with suppress(RuntimeError):  # interrupted before it was taken
-            self._starting.release()
+        for lock in (self._free, self._starting):
+            with suppress(RuntimeError):  # interrupted before it was taken
+                lock.release()
         if self._queue:
             self._start()
             _rouse(self._wake)
@@ -173,11 +215,12 @@ class Writer:
         self._closed = True
         with self._starting:
             self._leave("done")
-            try:
-                if self._pen.wrote:
-                    self._pen.tidy()
-            finally:
-                self._pen.drop()
+            with self._free:
+                try:
+                    if self._pen.wrote:
+                        self._pen.tidy()
+                finally:
+                    self._pen.drop()
         for job in self._queue:
             if job.begin():
                 job.end(closed())

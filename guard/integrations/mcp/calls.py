@@ -7,10 +7,12 @@ decided by the guard alone. Comes after results and peer; before desk and relay.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from guard.core.model import ConversationRef, Outcome, Session, ToolCall
@@ -21,7 +23,6 @@ from guard.integrations.mcp.meta import of_server
 from guard.integrations.mcp.peer import GoneError, Peer
 from guard.integrations.mcp.results import Mould, formed, mould_of, value_of
 from guard.runner import AsyncGuard
-from guard.runner.ahead import NOTHING_AHEAD, Ahead
 from guard.runner.chat import Chat
 from guard.runner.deciders import concerns
 from guard.runner.drivers_async import AsyncRun
@@ -33,6 +34,7 @@ HELD = (
     "again with exactly the same arguments: it then runs, once."
 )
 _QUESTION_SECONDS = 600.0  # for an answer at the client
+_MOMENT = 0.002  # seconds: most commits take less
 
 
 class DoubtError(OutcomeUnknownError, ToolError):
@@ -49,6 +51,7 @@ class Errand:
     meta: JsonObject = field(default_factory=dict)  # what goes along with the request, besides name and arguments
     mould: Mould | None = None
     said: JsonObject = field(default_factory=dict)  # the `_meta` of the server's result, as it came
+    made: tuple[Outcome, JsonObject] | None = None  # what the client is told of an outcome, made while that was written down
 
 
 ERRAND: ContextVar[Errand | None] = ContextVar("guard_mcp_errand", default=None)
@@ -90,7 +93,8 @@ class Caller:
     ref: ConversationRef
     offered: frozenset[str]
     client: Peer
-    ahead: Ahead = NOTHING_AHEAD  # the turn before this call
+    render: Callable[[Outcome], JsonObject]  # an outcome as the client is told it
+    alone: bool = False  # nothing else goes on here: the event loop may stand still for a moment
     asks: bool = False  # the client can show a question to the person in front of it
 
     async def call(self, call: ToolCall, errand: Errand) -> Outcome:
@@ -104,10 +108,22 @@ class Caller:
         chat = Chat(self.guard, self.session, wire("openai-chat"), self.ref, "answer", self.offered).pinned()
         mark = ERRAND.set(errand)
         try:
+            run = AsyncRun(chat.in_force.hands, patience=_MOMENT if self.alone else 0.0, beside=partial(self._beside, errand))
             with within(errand.meta.get("traceparent")):
-                return await AsyncRun(chat.in_force.hands).run(chat.single(call, None, ahead=self.ahead))
+                return await run.run(chat.single(call, None))
         finally:
             ERRAND.reset(mark)
+
+    async def told(self, call: ToolCall, errand: Errand) -> tuple[Outcome, JsonObject]:
+        """The outcome, and what the client is told of it."""
+        outcome = await self.call(call, errand)
+        return errand.made if errand.made is not None and errand.made[0] is outcome else (outcome, self.render(outcome))
+
+    def _beside(self, errand: Errand, outcome: Outcome) -> None:
+        """While the outcome is written down make what the client is told of it once that is certain: the disk takes as long."""
+        if errand.mould is not None:
+            with suppress(Exception):  # it is made again, if it is needed
+                errand.made = outcome, self.render(outcome)
 
     async def _decided(self, outcome: Outcome, errand: Errand) -> bool:
         """Whether the person at the client decided. Only a plain answer counts; everything else leaves the call held."""

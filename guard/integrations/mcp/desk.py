@@ -1,7 +1,7 @@
 """Desk: the guard behind every session of one proxy, and each session's view of what its server offers.
 
 The guard is made when the first server has said what its tools are; from then on each listing is held against those definitions and against
-the pins. What is refused is recorded before anything else happens. Comes after listing; before calls and relay. Decides about definitions
+the pins. What is refused is recorded before anything else happens. Comes after listing, calls and ways; before relay. Decides about definitions
 only; about calls the guard does.
 """
 
@@ -14,15 +14,16 @@ from typing import Any, Protocol
 
 from guard.core.audit import drifted
 from guard.core.ceilings import CEILINGS, Ceilings
-from guard.core.model import ConversationRef, Session
+from guard.core.model import ConversationRef, Outcome, Session
 from guard.core.values import Json, JsonObject
-from guard.integrations.mcp.calls import ask_server
+from guard.integrations.mcp.calls import Errand, ask_server, marks, told
 from guard.integrations.mcp.dial import list_all
 from guard.integrations.mcp.listing import Listing, first, judge, registered, shown
+from guard.integrations.mcp.passing import Mask
 from guard.integrations.mcp.peer import Peer
+from guard.integrations.mcp.ways import Back
 from guard.policy.pins import Pin
 from guard.runner import AsyncGuard
-from guard.runner.ahead import Newest
 from guard.runner.opening import ref_of
 from guard.tools import RegisteredTool
 
@@ -93,7 +94,6 @@ class View:
         self.desk, self.server, self.session, self.ref = desk, server, session, ref
         self.listing = Listing()
         self.stale = True
-        self.ahead = Newest()
         self._at = 0.0
         self._recorded: set[tuple[str, str]] = set()
         self._lock = asyncio.Lock()
@@ -145,3 +145,11 @@ class View:
         """Whether the client was told of an output schema for this tool."""
         tool = guard.hands.tools.get(name)
         return tool is not None and isinstance(self.listing.accepted.get(tool.name, {}).get("outputSchema"), dict)
+
+    def rendered(self, guard: AsyncGuard, mask: Mask, errand: Errand, arguments: Json, outcome: Outcome) -> JsonObject:
+        """The outcome of a call with these arguments, as the client is told it."""
+        policy, promised = guard.in_force.policy, self.promised(guard, outcome.tool)
+        tool = policy.tools.get(outcome.tool)
+        back = Back(tool=tool, limits=policy.limits, mask=mask, arguments=arguments, promised=promised)
+        found = back.result(told(outcome, self.desk.console), errand.mould)
+        return found | {"_meta": back.meta(outcome, found, errand.said) | marks(outcome)}

@@ -23,6 +23,7 @@ from guard.integrations.mcp.peer import GoneError
 
 _PATIENCE = 2.0  # seconds that a child has to end by itself, and again after it was told to
 _LAST_WORDS = 0.2  # seconds in which what a server wrote before it ended is read
+_LOOK = 0.1  # seconds between two looks whether it has ended, while nobody waits for that
 _CHUNK = 1 << 16
 
 
@@ -164,13 +165,13 @@ class Child(Lines):
 
     async def _over(self) -> None:
         """A server that ended says nothing more, even where something that it has started holds its output open."""
-        await self._ended()
+        await self._ended(_LOOK)
         await asyncio.sleep(_LAST_WORDS)
         self._reader.set_exception(GoneError("the server ended"))
 
-    async def _ended(self) -> None:
+    async def _ended(self, pause: float = 0.01) -> None:
         while self._process.returncode is None:  # noqa: ASYNC110 - `wait` waits for the pipes too, which a grandchild may hold
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(pause)
 
     def _signal(self, which: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):

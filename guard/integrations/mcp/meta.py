@@ -1,6 +1,6 @@
-"""Meta: what goes along beside a call and its result (`_meta`), in both directions.
+"""Meta: what goes along beside a request, an answer or a notification (`_meta`), in both directions.
 
-What a client writes beside its arguments is judged by nobody, so the server gets of it only what changes nothing about the call: the name of
+What a client writes there is judged by nobody, so the server gets of it only what changes nothing about the request: the name of
 the progress, and the place in a trace in the form that W3C gives it. `baggage` may name users and stays behind, as that standard allows.
 What a server writes beside its result is hidden as everything else of it; keys under `guard/` are the guard's own. Pure. Comes after
 passing; before calls, ways and relay.
@@ -41,7 +41,7 @@ def token_of(params: Mapping[str, Json]) -> object:
 
 
 def of_client(params: Mapping[str, Json]) -> JsonObject:
-    """What of a call's `_meta` the server gets."""
+    """What of the `_meta` of a client's message the server gets."""
     meta, token = params.get("_meta"), token_of(params)
     found: JsonObject = {}
     if type(token) is str or type(token) is int:
@@ -52,6 +52,14 @@ def of_client(params: Mapping[str, Json]) -> JsonObject:
         if isinstance(state, str) and _is_state(state):
             found["tracestate"] = state
     return found
+
+
+def cleared(said: Json) -> Json:
+    """A client's parameters or result, with nothing beside them but what the server gets of it."""
+    if not isinstance(said, dict) or "_meta" not in said:
+        return said
+    found = of_client(said)
+    return {**{name: item for name, item in said.items() if name != "_meta"}, **({"_meta": found} if found else {})}
 
 
 def _is_state(state: str) -> bool:
@@ -68,3 +76,10 @@ def shown(said: JsonObject, mask: Mask) -> JsonObject:
     """The server's `_meta` as the client may see it. Raises UnfitError for what is nested too deeply."""
     found = mask.message(said)
     return {name: item for name, item in found.items() if not name.startswith(_OWN)} if isinstance(found, dict) else {}
+
+
+def passed(result: Json, mask: Mask) -> Json:
+    """A result of the server that the guard does not judge, as the client may see it: nothing in it speaks in the guard's name. Raises as `shown`."""
+    found = mask.message(result)
+    meta = of_server(result) if isinstance(result, dict) else {}
+    return {**found, "_meta": shown(meta, mask)} if meta and isinstance(found, dict) else found

@@ -10,18 +10,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from guard.core.model import ConversationRef, Session, ToolCall
 from guard.core.values import Json, JsonObject
 from guard.errors import GuardError, StoreError
 from guard.integrations.mcp import messages as m
-from guard.integrations.mcp.calls import Caller, Errand, marks, told
+from guard.integrations.mcp.calls import Caller, Errand
 from guard.integrations.mcp.desk import Desk, View
-from guard.integrations.mcp.meta import known_version, of_client, token_of
+from guard.integrations.mcp.meta import cleared, known_version, of_client, passed, token_of
 from guard.integrations.mcp.passing import Addresses, Mask
 from guard.integrations.mcp.peer import MOST_OPEN, Channel, GoneError, Peer
-from guard.integrations.mcp.ways import Back
 from guard.runner.opening import ref_of
 
 CANCELLED = -32800
@@ -111,7 +111,7 @@ class Relay:
         if method == "notifications/cancelled":
             self.client.cancel(params.get("requestId"))
         elif method in m.TOLD_SERVER:
-            await self.server.tell(method, params or None)
+            await self.server.tell(method, cleared(params) or None)
 
     async def _serve(self, number: object, method: str, message: JsonObject) -> None:
         try:
@@ -172,7 +172,7 @@ class Relay:
         wanted = {key: item for key, item in wanted.items() if key in m.CLIENT_CAPABILITIES} if isinstance(wanted, dict) else {}
         version = params.get("protocolVersion")
         asked = {**params, "capabilities": wanted, "protocolVersion": version if version in m.VERSIONS else m.VERSIONS[-1]}
-        found = await self.server.ask("initialize", asked, seconds=self.desk.seconds)
+        found = await self.server.ask("initialize", cleared(asked), seconds=self.desk.seconds)
         if not isinstance(found, dict) or found.get("protocolVersion") not in m.VERSIONS:
             raise GuardError("the server speaks no revision of the protocol that the guard knows")
         self._asks = "elicitation" in wanted
@@ -202,32 +202,30 @@ class Relay:
             ref=ref_of(guard, self.session, self.ref.conversation),
             offered=self.view.offered(guard),
             client=self.client,
-            ahead=self.view.ahead,
+            render=partial(self.view.rendered, guard, self._mask, errand, arguments),
+            alone=len(self.client.busy) == 1 and not self.client.channel.answers_cancelled,
             asks=self._asks,
         )
         token = token_of(params)
         self._tokens[token] = number
         try:
-            outcome = await caller.call(ToolCall(str(number), name, arguments), errand)
+            outcome, found = await caller.told(ToolCall(str(number), name, arguments), errand)
         finally:
             self._tokens.pop(token, None)
         if outcome.status == "held":
             self.desk.say(f"held: {outcome.tool} waits for a person: guard approvals approve {outcome.approval}")
-        policy, promised = guard.in_force.policy, self.view.promised(guard, outcome.tool)
-        tool = policy.tools.get(outcome.tool)
-        back = Back(tool=tool, limits=policy.limits, mask=self._mask, arguments=arguments, promised=promised)
-        found = back.result(told(outcome, self.desk.console), errand.mould)
-        return found | {"_meta": back.meta(outcome, found, errand.said) | marks(outcome)}
+        return found
 
     def _passing(self, method: str) -> Handler:
         async def passing(number: object, params: JsonObject) -> Json:
             token = token_of(params)
             self._tokens[token] = number
             try:
-                found = await self.server.ask(method, self._addresses.sent(params) or None, seconds=self.desk.seconds)
+                sent = cleared(self._addresses.sent(params)) or None
+                found = await self.server.ask(method, sent, seconds=self.desk.seconds)
             finally:
                 self._tokens.pop(token, None)
-            return self._mask.message(found)
+            return passed(found, self._mask)
 
         return passing
 
@@ -275,7 +273,8 @@ class Relay:
     async def _carry(self, number: object, method: str, params: Json) -> None:
         try:
             hidden = self._mask.message(params)
-            reply = m.answer(number, await self.client.ask(method, hidden, about=self._newest(), seconds=self.desk.seconds))
+            said = await self.client.ask(method, hidden, about=self._newest(), seconds=self.desk.seconds)
+            reply = m.answer(number, cleared(said))
         except m.RemoteError as error:
             reply = {"jsonrpc": "2.0", "id": number, "error": error.error}
         except (GoneError, TimeoutError):
