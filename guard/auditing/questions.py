@@ -106,11 +106,9 @@ class Questions:
         by = {(one.tenant, one.name): one for one in told}
         names = list(dict.fromkeys(one.name for one in told))
         for start in range(0, len(names), _ASKED):
-            wanted = replace(
-                self.wide, asked=False, approval=tuple(names[start : start + _ASKED]), kinds=tuple(_RAN), newest=False
-            )
+            wanted = replace(self.wide, asked=False, approval=tuple(names[start : start + _ASKED]), newest=False)
             for tenant, approval, kind, state in self.log.filed(wanted, ("tenant", "approval", "kind", "state")):
-                if (question := by.get((tenant or "", approval))) is not None:
+                if kind in _RAN and (question := by.get((tenant or "", approval))) is not None:
                     question.ran = _RAN[kind].get(state or "", _RAN[kind][""])
 
     def _approvers(self) -> list[JsonObject]:

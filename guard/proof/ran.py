@@ -19,6 +19,7 @@ _WELL, _BADLY, _UNKNOWN, _SETTLED = (
     4,
     8,
 )  # how it ended, by any record; settled: by a person's word, of whose text no digest stands in the record
+_OLDER: Final = 16  # a record of an earlier version, which does not say which attempt it is about: nothing is compared
 _ENDS: Final = {"ok": _WELL, "error": _BADLY, "unknown": _UNKNOWN}
 _NEEDED: Final = {"done": (_WELL, "ended well"), "failed": (_BADLY, "failed"), "unknown": (_UNKNOWN, "is unknown")}
 _TAKEN: Final = frozenset({"started", "done", "failed", "unknown", "refused"})
@@ -72,7 +73,10 @@ class Ran:
         told = exec_ if isinstance(exec_, dict) else {}
         if kind == "call.begin":
             attempt = told.get("attempt")
-            call.attempt = max(call.attempt, attempt if type(attempt) is int else 1)
+            if type(attempt) is int:
+                call.attempt = max(call.attempt, attempt)
+            else:
+                call.ends |= _OLDER
             return
         call.ends |= _ENDS.get(str(told.get("status")), _UNKNOWN if kind == "call.unknown" else 0)
         if isinstance(result, dict) and isinstance(result.get("digest"), str):
@@ -92,7 +96,7 @@ class Ran:
             yield Problem("", f"call {_name(key)} {why}", *(call.place if call else ()))
 
     def _why(self, one: Rowed, call: _Call, *, cut: bool) -> str:
-        if one.status == "alias":
+        if one.status == "alias" or call.ends & _OLDER:
             return ""
         if call.attempt:
             return self._taken(one, call) or self._ended(one, call)
