@@ -192,3 +192,21 @@ def test_no_look_at_open_calls_reads_those_that_are_over(tmp_path: Path, name: s
     with closing(sqlite3.connect(tmp_path / "guard.db")) as file:
         plan = [row[3] for row in file.execute(f"EXPLAIN QUERY PLAN {statement}", ["x"] * statement.count("?"))]
     assert [step for step in plan if step.startswith("SCAN c")] == []
+
+
+@plainly
+def test_a_grant_is_not_drawn_on_while_the_target_is_in_doubt(life: Life) -> None:
+    """What runs without a question for a grant waits for the same word, and nothing is counted on it meanwhile."""
+    keys = {
+        "held": "kind: action, allow: [clerk], approve: {by: [boss], grants: [{scope: tool_here, uses: 5}]}, unknown: {blocks: tool}"
+    }
+    guard = life.process(**keys)
+    life.propose(guard, ("held", 1))
+    [asked] = guard.approvals.list()
+    guard.approvals.approve(asked.id, approver=BOSS)
+    guard.grants.give(asked.id, by=BOSS, scope="tool_here", uses=5)
+    life.answers["held"] = nobody_knows
+    assert said(life.propose(guard, ("held", 2))[0]) == UNKNOWN
+    used = guard.grants.list()[0].used
+    assert said(life.propose(guard, ("held", 3))[0]) == BLOCKED
+    assert (guard.grants.list()[0].used, guard.approvals.list()) == (used, ())
