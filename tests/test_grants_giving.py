@@ -34,7 +34,7 @@ WIDER: list[tuple[str, str, dict[str, Any], str]] = [
     ("more uses", "same_call", {"uses": 3}, "at most 2"),
     ("no uses at all", "same_call", {"uses": 0}, "from 1 up"),
     ("half a use", "same_call", {"uses": 1.5}, "from 1 up"),
-    ("a later end", "same_call", {"until": 1_800_000_000 + 86_402}, "at most 1 days"),
+    ("a later end", "same_call", {"until": 1_800_000_000 + 86_402}, "at most 1 day from now"),
     ("an end that is over", "same_call", {"until": 1_799_999_999}, "permits nothing"),
     ("an end without a zone", "amount", {"until": datetime(2027, 1, 16)}, "needs a zone"),  # noqa: DTZ001 - the mistake
     ("an amount where there is none", "tool_here", {"at_most": 5}, "belongs to an amount"),

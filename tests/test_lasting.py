@@ -21,6 +21,7 @@ SAID = {
     31_622_400: "366 days",
     100_000: "1 day 3 hours 46 minutes 40 seconds",
     3_601: "1 hour 1 second",
+    604_799.9999: "7 days",
     90_000.25: "1 day 1 hour 0.25 seconds",
 }
 

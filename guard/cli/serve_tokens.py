@@ -79,10 +79,11 @@ def token_add(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{spell(given.name) or 'an empty name'}: a token's name is letters, digits, . _ and -")
     scopes = tuple(given.scope) or ("propose",)
     expires = None if given.expires is None else time.time() + _seconds(given.expires)
+    strange = _strange(given.role, [given.policy or DEFAULT_POLICY, *given.layer], named=given.policy is not None)
     secret = Tokens(given.tokens).add(
         given.name, scopes, tenant=given.tenant, person=given.person, roles=tuple(given.role), expires=expires
     )
-    for line in _strange(given.role, [given.policy or DEFAULT_POLICY, *given.layer], named=given.policy is not None):
+    for line in strange:
         print(f"guard: warning: {line}", file=sys.stderr)
     print(secret)
     print("guard: keep it now, only its hash is kept here", file=sys.stderr)

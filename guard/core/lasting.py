@@ -1,4 +1,4 @@
-"""Lasting: a length of time as people say it, exactly: what a policy sets is never rounded. Pure; comes after nothing."""
+"""Lasting: a length of time as people say it, to the thousandth of a second: what a policy sets is never rounded. Pure; comes after nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ _MOST = 100  # of one unit; more is told in larger ones
 
 def lasting(seconds: float) -> str:
     """`15 minutes`, `7 days`, `90 seconds`; what is no whole number of one unit in several: `1 day 3 hours 46 minutes 40 seconds`."""
+    seconds = round(seconds, 3)
     for unit, name in _UNITS:
         count, rest = divmod(seconds, unit)
         if count and not rest and (count < _MOST or name == "day"):
