@@ -20,13 +20,14 @@ ENTRY = "summary: {kind: read, allow: [user]}"
 
 
 def test_the_place_in_a_trace_goes_on_to_the_server(tmp_path: Path) -> None:
-    """Progress and trace context arrive as the client wrote them; baggage and keys that nobody knows do not."""
+    """Progress and trace context arrive as the client wrote them, and the trace stands in the call's records; baggage and keys that nobody knows do not."""
 
     async def go() -> None:
         async with talking(tmp_path) as talk:
             meta = {"progressToken": 5, "traceparent": PARENT, "tracestate": STATES, "baggage": "user=E9", "acme/user": "E9"}
             found = json.loads(said(await talk.call("mine", {"text": "x"}, _meta=meta)))
             assert found["_meta"] == {"progressToken": 5, "traceparent": PARENT, "tracestate": STATES}
+            assert [one["trace"] for kind in ("call.proposed", "call.decided") for one in talk.records(kind)] == [PARENT, PARENT]
 
     run(go())
 

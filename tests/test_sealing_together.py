@@ -19,7 +19,7 @@ from guard.core.searching import Sought
 from guard.core.values import keyed
 from guard.errors import StoreError
 from guard.stores import open_store
-from guard.stores.chain import GENESIS, verify, write, write_all
+from guard.stores.chain import GENESIS, NOTHING, verify, write, write_all
 from guard.stores.stamp import Stamps
 
 EVENTS = st.lists(
@@ -34,9 +34,16 @@ EVENTS = st.lists(
 )
 
 
+class Still(Stamps):
+    """Stamps of a process whose own clock stands still."""
+
+    def beside(self) -> tuple[str, str]:
+        return ',"mono":1.5,"writer":{"process":"p"}', ',"mono":1.5'
+
+
 def counting(start: int) -> Stamps:
     """Stamps whose next id comes after this number of the milliseconds 1,000."""
-    stamps = Stamps()
+    stamps = Still()
     stamps._last = (1_000 << 74) + start
     return stamps
 
@@ -49,11 +56,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @given(EVENTS, st.integers(0, 31), st.integers(0, 2**40))
 def test_records_sealed_together_are_those_sealed_one_by_one(events: list[Any], chain: int, seq: int) -> None:
-    """The same bodies, ids, times and hashes: only what they share was made once."""
+    """The same bodies, ids, times and hashes: only what they share was made once, and who wrote them stands in the first."""
     one, own = counting(5), GENESIS
     wanted = []
     for number, each in enumerate(events, seq + 1):
-        prev, (own, body) = own, write(each, chain, number, own, one.stamp(1.0))
+        prev, (own, body) = own, write(each, chain, number, own, one.stamp(1.0), NOTHING if wanted else one.beside())
         wanted.append((chain, number, prev, own, body))
     assert write_all(events, chain, (seq, GENESIS), counting(5), 1.0) == wanted
 
