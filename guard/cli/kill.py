@@ -134,7 +134,7 @@ def list_(arguments: argparse.Namespace) -> int:
     elif not found:
         print("nothing is stopped" if not arguments.all else "nothing was ever stopped")
     else:
-        print("\n".join(table(("kill", "status", "stops", "since", "by", "ended", "reason"), map(_row, found))))
+        print("\n".join(table(("kill", "status", "stops", "since", "by", "ended", "reason"), [_row(one) for one in found])))
     return 0
 
 
