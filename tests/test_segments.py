@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from cli_kit import Run, in_process
 from record_kit import fitting
 from segments_kit import Archive, archive
-from stores_kit import records
+from stores_kit import Clock, event, records
 from votes_kit import BOSS, Office
 
 from guard.auditing import moments
 from guard.core.log import Segment
+from guard.errors import StoreError
 from guard.proof.closing import moment
+from guard.stores import open_store
 
 KINDS = ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)]
 
@@ -120,3 +123,16 @@ def test_a_month_with_something_open_is_not_closed(made: Archive) -> None:
     made.desk.approvals.reject(asked.id, approver=BOSS)
     assert store.open_before(end) == ()
     assert made.close().code == 0
+
+
+def test_a_store_in_memory_closes_months_and_drops_none() -> None:
+    """It ends with its process, so that nothing need leave it; months follow each other there as well."""
+    with closing(open_store("memory://", clock=Clock())) as store:
+        store.record((), [event("call.end", conversation="c")])
+        one = Segment(number=1, month="2026-10", until=5.0, digest="d", ends={0: store.heads()[0]})
+        assert store.close_segment(one, event("x.y")) is not None
+        assert store.close_segment(one, event("x.y")) is None
+        assert [found.month for found in store.segments()] == ["2026-10"]
+        assert store.beginnings() == {}
+        with pytest.raises(StoreError, match="keeps nothing beyond the process"):
+            store.drop_segment(1, event("x.y"), most=9)
