@@ -23,7 +23,7 @@ def test_what_a_gate_matches_has_its_form(name: str) -> None:
     """Whatever stands around it; and together they find the gate itself."""
     form = re.compile((spelled(FORMED[name]) if name in FORMED else SHORTER[name]).encode(), re.ASCII)
 
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=25, deadline=None)
     @given(st.from_regex(re.compile(PATTERNS[name], re.ASCII)), AROUND, AROUND)
     def holds(text: str, before: str, behind: str) -> None:
         raw = f"{before}{text}{behind}".encode("utf-8", "surrogatepass")
@@ -39,7 +39,7 @@ def test_each_gate_is_found_where_it_matches(name: str) -> None:
     """By its number in the table, whether it is looked for as it is or by its form first."""
     passes = Passes(ALL)
 
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=10, deadline=None)
     @given(st.from_regex(re.compile(PATTERNS[name], re.ASCII)), AROUND, AROUND)
     def found(text: str, before: str, behind: str) -> None:
         raw = f"{before}{text}{behind}".encode("utf-8", "surrogatepass")
