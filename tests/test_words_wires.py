@@ -10,7 +10,7 @@ import pytest
 from provider import Provider
 from test_words import ANN, load
 from wire_helpers import every, message
-from wire_talk import CLIENTS, ask, streamed
+from wire_talk import CLIENTS, EVENTS, ask, streamed
 
 from guard import Guard
 from guard.wires import wire
@@ -118,7 +118,7 @@ def test_a_reply_without_calls_has_no_words(name: str) -> None:
     assert wire(name).read(message(name)).words == ""
 
 
-@every
+@pytest.mark.parametrize("name", sorted(EVENTS))
 @pytest.mark.parametrize("whole", [True, False], ids=["whole", "streamed"])
 def test_the_words_of_a_reply_are_kept_with_its_question(plain: Guard, name: str, whole: bool) -> None:
     """Through the real client, as one reply and as a stream: the same words."""
