@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from guard.core import answer
+from guard.core.actors import human
 from guard.core.approval import Approval, Assurance, Via
 from guard.core.audit import named
 from guard.core.audit_votes import record
@@ -31,7 +32,7 @@ def told(kill: Kill, by: Session, redactor: Redactor, *, assurance: Assurance, v
     return {
         "kind": "kill.cleared" if cleared else "kill.set",
         **_where(kill.stop),
-        "actor": _actor(by, assurance, via),
+        "actor": human(by, redactor, assurance=assurance, via=via),
         "kill": state,
     }
 
@@ -41,10 +42,6 @@ def _where(stop: Stop) -> dict[str, Any]:
     found = {"tenant": stop.tenant, "conversation": stop.conversation}
     tool = {} if stop.tool is None else {"tool": {"name": stop.tool}}
     return {name: value for name, value in found.items() if value is not None} | tool
-
-
-def _actor(by: Session, assurance: Assurance, via: Via) -> JsonObject:
-    return {"type": "human", "ref": by.who, "assurance": assurance} | ({} if via == "program" else {"via": via})
 
 
 def ending(after: Approval, stop: Stop, by: Session, redactor: Redactor, how: Mapping[str, Any]) -> Event:

@@ -106,7 +106,7 @@ _FIFTH = (
 STEPS: tuple[tuple[str, ...], ...] = (
     *(_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, VOTES, steps_grants.GRANTS),
     *(steps_records.STEP, PAYLOADS, SINKS, steps_query.STEP, steps_revisions.STEP),
-    *(steps_grants.ERASED, steps_persons.STEP, steps_segments.STEP, steps_unknown.STEP, steps_kill.STEP),
+    *(steps_grants.ERASED, steps_persons.STEP, steps_unknown.STEP, steps_kill.STEP, steps_segments.STEP),
 )
 """Step n takes a database from version n to n + 1."""
 
