@@ -184,6 +184,11 @@ class Board:
         new = self.opened is not None and self.opened.again is Again.NEW and item.row is None
         return new and self.keys[index] is item.key and index not in self.lost
 
+    def opening(self, holds: Mapping[int, Hold]) -> tuple[AskApproval, ...]:
+        """The questions that are not opened yet and wait for a person, of these holds."""
+        waiting = {state.approval.id for index, state in holds.items() if self.held(index)}
+        return tuple(ask for ask in self.asks if ask.proposal.id in waiting)
+
     def held(self, index: int) -> bool:
         """Whether the call was concluded to wait for a person."""
         state = self.states[index]

@@ -264,9 +264,7 @@ def _record(board: Board) -> p.Flow[None]:
     """Make every proposal, question and decision durable, in one transaction, before anything runs."""
     undecided, (rows, events) = tuple(board.states), conclude(board)
     holds = {index: state for index, state in enumerate(undecided) if isinstance(state, Hold)}
-    asks = tuple(
-        ask for ask in board.asks if any(ask.proposal.id == one.approval.id and board.held(at) for at, one in holds.items())
-    )
+    asks = board.opening(holds)
     found = (yield from p.ask(decision(board, undecided, rows, events, asks))) if rows or events else None
     if not found:
         return
