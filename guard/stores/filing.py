@@ -144,7 +144,14 @@ def judge(sought: Sought) -> Judge:
     marks = [name for name in ("spoof", "shadow") if getattr(sought, name)]
     persons, anybody = tuple(map(cut, either(sought.person))), sought.person is None and not sought.tags
 
+    kinds: dict[str | None, bool] = {}  # of each kind that was met, whether it is one that is sought
+
     def met(found: Columns, held: frozenset[str]) -> bool:
+        kind = found["kind"]
+        if kind not in kinds:
+            kinds[kind] = _of_kind(kind or "", sought.kinds)
+        if not kinds[kind]:
+            return False
         at = found["at"]
         if (since is not None and at < since) or (until is not None and at >= until):
             return False
@@ -152,8 +159,6 @@ def judge(sought: Sought) -> Judge:
             if found[name] not in values:
                 return False
         if (sought.asked and found["approval"] is None) or not all(found[name] for name in marks):
-            return False
-        if not _of_kind(found["kind"] or "", sought.kinds):
             return False
         return anybody or (sought.person is not None and found["principal"] in persons) or not held.isdisjoint(sought.tags)
 

@@ -66,7 +66,8 @@ MARK: Final = (
 """The newest record of the one chain of a file, and the last one that is filed: everything up to it is."""
 LYING: Final = "SELECT 0, COALESCE((SELECT MAX(seq) FROM filed WHERE chain = 0), 0), seq, hash FROM audit WHERE chain = 0 ORDER BY seq DESC LIMIT 1"
 """The chain, the last record that is filed, and number and hash of the newest."""
-BEHIND: Final = "SELECT chain, seq, prev, hash, body FROM audit WHERE chain = ? AND seq > ? AND seq <= ? ORDER BY seq"
+BEHIND: Final = "SELECT chain, seq, prev, hash, body FROM audit WHERE chain = ? AND seq > ? AND seq <= ?{} ORDER BY seq"
+"""Records of a chain; to be filled in: one condition more, see `sifting`."""
 COPIES: Final = f"SELECT {_NAMES} FROM filed WHERE chain = ? AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608 - our own text
 COPIED_TAGS: Final = "SELECT seq, tag FROM tags WHERE chain = ? AND seq > ? AND seq <= ?"
 _PLACE: Final = "f.at, f.chain, f.seq"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from time import monotonic
 from typing import Final
 
 from guard.stores import filing_sql
@@ -18,15 +19,22 @@ LOG = logging.getLogger("guard.stores.filing")
 _PAGE: Final = 50_000  # records at a time
 PORTION: Final = 256
 """Records of one transaction: what a decision may have to wait for, some milliseconds."""
-MOST: Final = 8_000
+CALM: Final = 8_000
 """Records that may lie unfiled while decisions keep coming: every search reads these one by one."""
-_SHARE: Final = 8  # of what lies unfiled: who writes many records at once has many filed at once
+MOST: Final = 100_000
+"""And while many more come than decisions make: such a rush is filed when it is over. Searches go through the texts of so many, see `sifting`."""
+RUSH: Final = 10_000
+"""Records a second that are a rush."""
+_SHARE: Final = 32  # of what lies unfiled: the more there is, the more is filed at once
+_LONG: Final = 2_048  # records of a portion at most, some hundredths of a second
+_BEYOND: Final = 8  # of what lies unfiled, where it is too much: who writes many at once has many filed at once
+_WINDOW: Final = 0.1  # seconds at least over which records are counted
 WHOLE: Final = 4_096
 """Records of one transaction where no decision waits: when a file is opened or closed."""
 MANY: Final = 1_000
 """Unfiled records that whoever opens a file files first: somebody died before they were."""
-TIMES: Final = 8  # such transactions at most
-_ROWS: Final = MOST // 2  # changed rows after which to look how much lies unfiled
+TIMES: Final = -(-MOST // WHOLE)  # such transactions at most: about a second, where somebody closes in a rush
+_ROWS: Final = CALM // 2  # changed rows after which to look how much lies unfiled
 _STEP: Final = 500  # and after which to look again: each time costs as much as some statements of a decision
 
 
@@ -50,7 +58,7 @@ def unfiled(connection: sqlite3.Connection) -> tuple[int, int]:
 def portion(connection: sqlite3.Connection, most: int) -> int:
     """File the next records, in a transaction that is the only writer; how many are left."""
     filed, left = unfiled(connection)
-    number = min(left, max(most, left // _SHARE))
+    number = min(left, max(most, min(left // _SHARE, _LONG), min(left - MOST, left // _BEYOND)))
     if number:
         _between(connection, 0, filed, filed + number)
     return left - number
@@ -61,6 +69,22 @@ def _between(connection: sqlite3.Connection, chain: int, start: int, end: int) -
         connection.execute(statement, (chain, start, end))
 
 
+class Pace:
+    """How fast records come, whoever writes them."""
+
+    def __init__(self) -> None:
+        self._from: tuple[float, int] | None = None  # monotonic seconds, and the newest record then
+        self._rushing = True  # until it is known
+
+    def rushing(self, newest: int, now: float) -> bool:
+        """Whether more records come than `RUSH`, as far as known from when this was asked before."""
+        began, before = self._from = self._from or (now, newest)
+        if now - began >= _WINDOW:
+            self._rushing = newest - before > RUSH * (now - began)
+            self._from = now, newest
+        return self._rushing
+
+
 class Chore:
     """What the writer does when no decision waits, on its one connection: it knows when to look, and what failed."""
 
@@ -68,6 +92,7 @@ class Chore:
         self._seen = -1  # rows that the connection had changed when nothing lay unfiled; at first nobody knows
         self._rest_until = 0  # so many, where filing failed
         self._look_at = 0  # so many, where not enough lay unfiled to press
+        self._pace = Pace()
 
     def due(self, connection: sqlite3.Connection) -> bool:
         """Whether anything may lie unfiled. Asks nothing of the file."""
@@ -85,7 +110,8 @@ class Chore:
         changed = connection.total_changes
         if changed < self._look_at or changed - self._seen < _ROWS or not self.due(connection):
             return False
-        found = unfiled(connection)[1] > MOST
+        filed, left = unfiled(connection)
+        found = left > (MOST if self._pace.rushing(filed + left, monotonic()) else CALM)
         self._look_at = 0 if found else changed + _STEP
         return found
 

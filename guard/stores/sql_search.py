@@ -7,13 +7,13 @@ Both are asked in one transaction, which sees one state of the database; so each
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from guard.core.log import Sealed
 from guard.core.searching import Filed, Sought
 from guard.core.values import Json
-from guard.stores import filing, filing_sql
+from guard.stores import filing, filing_sql, sifting
 from guard.stores.filing import COLUMNS, WIDE
 from guard.stores.sql_approvals import SqlApprovals
 from guard.stores.tail import Lying, Tail
@@ -27,15 +27,20 @@ class SqlSearch(SqlApprovals):
 
     tail: Tail | None = None  # what other searches of the store have read
     lying: str = filing_sql.LYING
+    sifts = True  # whether the database can be asked for records by what their texts hold
 
-    def unfiled(self) -> list[filing.Read]:
-        """The records behind the last one of their chain that is filed."""
+    def unfiled(self, sought: Sought) -> list[filing.Read]:
+        """The records behind the last one of their chain that is filed: all of them, or those that may be sought."""
         self.flush()
         tail = Tail() if self.tail is None else self.tail
-        return tail.of((Lying(*row) for row in self.all(self.lying, ())), self._behind)
+        lying = [Lying(*row) for row in self.all(self.lying, ())]
+        condition, values = sifting.sift(sought) if self.sifts and tail.missing(lying) > sifting.LEAST else ("", [])
+        if not condition:
+            return tail.of(lying, self._behind)
+        return [filing.read(one) for chain in lying for one in self._behind(*chain[:3], f" AND {condition}", values)]
 
-    def _behind(self, chain: int, after: int, end: int) -> list[Sealed]:
-        found = self.all(filing_sql.BEHIND, (chain, after, end))
+    def _behind(self, chain: int, after: int, end: int, more: str = "", values: Sequence[str] = ()) -> list[Sealed]:
+        found = self.all(filing_sql.BEHIND.format(more), (chain, after, end, *values))
         return [Sealed(chain=c, seq=s, prev=p, hash=h, body=b) for c, s, p, h, b in found]
 
     def search(self, sought: Sought) -> tuple[Sealed, ...]:
@@ -53,7 +58,7 @@ class SqlSearch(SqlApprovals):
         """How many records are looked for."""
         statement, values = filing_sql.tally(sought, by)
         found = tuple((tuple(group), int(number)) for *group, number in self.all(statement, values))
-        return filing.sum_up(found, filing.count(self.unfiled(), sought, by))
+        return filing.sum_up(found, filing.count(self.unfiled(sought), sought, by))
 
     def filed(self, sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
         """Columns of what is filed about records."""
@@ -66,7 +71,7 @@ class SqlSearch(SqlApprovals):
         return tuple(_together(found, ((_values(one, _PLACE), _values(one, names)) for one in scanned), sought))
 
     def _scanned(self, sought: Sought) -> list[tuple[filing.Columns, Sealed]]:
-        return filing.scan(self.unfiled(), sought)
+        return filing.scan(self.unfiled(sought), sought)
 
     def copies(self, chain: int, after: int, limit: int) -> tuple[Filed, ...]:
         """What is filed about records."""

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from guard.core.log import Sealed
 from guard.stores.filing import Read, read
 
-MOST: Final = 20_000
-"""Records that are kept; a longer tail is read by each search."""
+MOST: Final = 110_000
+"""Records that are kept, some 2 KB each; a longer tail is read by each search. Only in a rush are there more than some thousand, see `refiling`."""
 
 
 class Lying(NamedTuple):
@@ -40,6 +40,12 @@ class Tail:
     def size(self) -> int:
         """How many records were not filed when they were last asked for, as far as they are kept."""
         return sum(map(len, self._known.values()))
+
+    def missing(self, chains: Iterable[Lying]) -> int:
+        """About how many of these records would have to be read."""
+        known = self._known
+        last = {chain: reads[-1].record.seq for chain, reads in known.items() if reads}
+        return sum(max(one.newest - max(one.filed, last.get(one.chain, 0)), 0) for one in chains)
 
     def of(self, chains: Iterable[Lying], fetch: Fetch) -> list[Read]:
         """All records that are not filed, read; what is filed meanwhile is forgotten."""

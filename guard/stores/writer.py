@@ -27,7 +27,7 @@ from guard.stores.job import Job
 from guard.stores.pen import Pen
 
 T = TypeVar("T")
-MOMENT = 0.2
+MOMENT = 0.1
 """Seconds without a work after which records are filed."""
 _SHARE, _LONGEST = 0.25, 0.005
 """Of the time that the last batch took, and seconds at most: for how long a batch waits for others. One that nobody shared waits for nobody."""
