@@ -89,7 +89,8 @@ def test_no_text_hides_a_record(sifted: tuple[FileLog, tuple[Sealed, ...]], name
         asked: dict[str, Any] = {field: TEXTS[name]}
         assert same(*sifted, Sought(**asked)) >= 2, field
         if field in {"conversation", "approval", "actor", "principal", "person"}:
-            same(*sifted, Sought(**{field: (TEXTS[name], "boss")}))
+            asked = {field: (TEXTS[name], "boss")}
+            same(*sifted, Sought(**asked))
     typed = filing.cut(TEXTS[name])
     assert same(*sifted, Sought(tags=(typed,))) >= 2
     assert same(*sifted, Sought(person="E2", tags=(typed,), tool=TEXTS[name])) >= 2
@@ -99,8 +100,13 @@ def test_only_what_may_be_sought_is_read(lying: tuple[Path, tuple[Sealed, ...]],
     """Where more lies unfiled than is read for all; what was read once is not asked for again."""
     count: list[int] = []
     real = filing.read
+
+    def read(one: Sealed) -> filing.Read:
+        count.append(one.seq)
+        return real(one)
+
     for module in (filing, tail):
-        monkeypatch.setattr(module, "read", lambda one: (count.append(one.seq), real(one))[1])
+        monkeypatch.setattr(module, "read", read)
     with closing(FileLog(lying[0])) as only:
         only.search(Sought(tool="look"))
         every = len(count)

@@ -158,7 +158,7 @@ def judge(sought: Sought) -> Judge:
         for name, values in plain:
             if found[name] not in values:
                 return False
-        if (sought.asked and found["approval"] is None) or not all(found[name] for name in marks):
+        if (sought.asked and found["approval"] is None) or (marks and not all(found[name] for name in marks)):
             return False
         return anybody or (sought.person is not None and found["principal"] in persons) or not held.isdisjoint(sought.tags)
 
