@@ -8,7 +8,7 @@
 into the file with their share of the commit, `batch` look-ups a transaction. `filed_later`: what making the three findable by index takes afterwards, here as the store is closed. The rows of the ledger are left
 out: they are no records. `durable`:
 records a second through a store's own transactions of `batch` records against a loop that inserts rows of the same size, as many a commit, with the
-same pragmas; in turns, medians over the rounds; more rounds than few have records filed in between. GUARD_BENCH_SCRATCH names a real disk. Judge ratios of one run. No test asserts a time.
+same pragmas; in turns, medians over the rounds; as in a rush, records are filed while the bare loop has its turn, and in between when a hundred thousand lie unfiled. GUARD_BENCH_SCRATCH names a real disk. Judge ratios of one run. No test asserts a time.
 """
 
 from __future__ import annotations
