@@ -59,4 +59,9 @@ def _asked(guard: Guard) -> str:
 
 
 def _settled(guard: Guard) -> str:
-    return str(guard.open(ANN, wire="openai-chat", conversation="c").settled())
+    chat, [asked] = guard.open(ANN, wire="openai-chat", conversation="c"), guard.approvals.list(status=None)
+    told = str(chat.settled())
+    if guard.approvals.show(asked).status == "superseded":
+        turn = chat.handle(message("openai-chat", ("c3", "pay", '{"amount": 100, "to": "Bob"}')))
+        assert [one.id != asked.id for one in turn.pending] == [True]
+    return told
