@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from sidecar_kit import ROOT, Sidecar
 
@@ -78,6 +79,18 @@ class Served(Sidecar):
         assert answer["decision"] == "hold", answer
         return str(answer["approval"])
 
+    def admin(self, method: str, path: str, **body: Any) -> Any:
+        """A request of the boss to the API, answered."""
+        answer = self.client.request(
+            method, f"/{path}", json=body or None, headers={"Authorization": f"Bearer {self.people['boss']}"}
+        )
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def kills(self) -> list[Any]:
+        """What is stopped."""
+        return list(self.admin("GET", "kill")["kills"])
+
     @property
     def site(self) -> str:
         return self.url.removesuffix("/api/v1")
@@ -115,6 +128,12 @@ def person(browser: Browser, served: Served, name: str = "", **options: Any) -> 
 def picture(page: Page, name: str) -> None:
     """Keep what the page looks like."""
     page.screenshot(path=ARTEFACTS / f"{name}.png", full_page=True)
+
+
+def faults(page: Page) -> list[str]:
+    """What axe-core calls serious or critical on the page."""
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {node['html']}" for one in found if one["impact"] in ("serious", "critical") for node in one["nodes"]]
 
 
 def no_sideways_scroll(page: Page) -> None:

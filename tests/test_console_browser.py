@@ -6,8 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browser_kit import CLERK, NEEDS_CHROMIUM, Served, no_sideways_scroll, person, picture
+from browser_kit import CLERK, NEEDS_CHROMIUM, Served, faults, no_sideways_scroll, person, picture
 from playwright.sync_api import Browser, Page, expect
 
 pytestmark = [pytest.mark.slow, NEEDS_CHROMIUM]
@@ -261,9 +260,3 @@ def test_the_audit_on_a_phone_with_scripts_off(browser: Browser, served: Served)
         page.goto("/audit/report")
         expect(page.locator("main svg.narrow").first).to_be_visible()
         no_sideways_scroll(page)
-
-
-def faults(page: Page) -> list[str]:
-    """What axe-core calls serious or critical on the page."""
-    found = Axe().run(page).response["violations"]
-    return [f"{one['id']}: {node['html']}" for one in found if one["impact"] in ("serious", "critical") for node in one["nodes"]]

@@ -12,7 +12,7 @@ import pytest
 from cli_kit import Run, in_process
 from record_kit import validator
 from stores_kit import records
-from votes_kit import BOSS, CHIEF, office
+from votes_kit import BOSS, CHIEF, LASTING, office
 
 from guard.cli.audit_verify import stored_report
 from guard.proof.tables import Replay
@@ -47,6 +47,19 @@ def test_every_record_has_its_form_and_is_exported(killed: tuple[str, str, str])
     told = ocsf(one)
     assert (told["metadata"]["event_code"], told["severity"], told["actor"]["user"]["uid"]) == ("kill.set", "Medium", "c1")
     assert record(one)["kill"]["id"] == cloudevent(one)["data"]["kill"]["id"] == killed[1]
+
+
+@pytest.mark.parametrize("store", LASTING)
+def test_the_reasons_are_kept_redacted(tmp_path: Path, store: str) -> None:
+    """They belong to no call with whose raw values they could be erased: what somebody's data is in them stands nowhere in the store."""
+    with office(tmp_path, store) as desk:
+        kill = desk.guard.kills.set(by=CHIEF, reason="kim.doe@example.com was paid twice", tool="pay")
+        assert kill.reason == desk.guard.kills.show(kill).reason == "[email] was paid twice"
+        cleared = desk.guard.kills.clear(kill, by=CHIEF, reason="told kim.doe@example.com")
+        assert cleared.cleared_why == desk.guard.kills.show(kill).cleared_why == "told [email]"
+        assert [one["kill"]["reason"] for one in desk.events("kill.set", "kill.cleared")] == [kill.reason, cleared.cleared_why]
+        assert "kim.doe" not in desk.told()
+    assert not any(b"kim.doe" in one.read_bytes() for one in tmp_path.rglob("*.db*"))
 
 
 def test_the_life_of_a_killed_call_is_told(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -153,7 +155,15 @@ def test_what_is_wrong_stops_nothing(shared: Web, admin: httpx.Client, body: Any
 
 
 def test_by_which_way_stands_on_record(shared: Web, admin: httpx.Client, tmp_path: Path) -> None:
-    """The record names the person, the credential's assurance and the API."""
+    """The kill and its records name the person, the credential's assurance, the API, and a tag of the address that they came from; clearing as well."""
     kill = admin.post(PLACE, json={"tool": "pay", "reason": "r"}).json()["id"]
     found = shared.guard.kills.show(kill)
     assert (found.by, found.assurance, found.via) == ("ops", "token", "api")
+    admin.post(f"{PLACE}/{kill}/clear", json={"reason": "mended"})
+    told = [one for record in shared.guard.store.audit() if (one := json.loads(record.body)).get("kill", {}).get("id") == kill]
+    assert {"kill.set", "kill.cleared"} <= {one["kind"] for one in told}
+    for one in told:
+        if one["actor"]["type"] == "human":
+            addr = one["actor"].pop("addr")
+            assert re.fullmatch("[0-9a-f]{32}", addr)
+            assert one["actor"] == {"type": "human", "ref": "ops", "assurance": "token", "via": "api"}

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browser_kit import CLERK, NEEDS_CHROMIUM, Served, chromium, no_sideways_scroll, person, picture
-from playwright.sync_api import Page, expect
+from browser_kit import CLERK, NEEDS_CHROMIUM, Served, chromium, faults, no_sideways_scroll, person, picture
+from playwright.sync_api import expect
 
 from guard.core.wording import HEADING
 
@@ -21,11 +20,6 @@ WORDS = {
     "long": ("word " * 9 + "\n") * 1_200,
     "none": None,
 }
-
-
-def faults(page: Page) -> list[str]:
-    found = Axe().run(page).response["violations"]
-    return [f"{one['id']}: {node['html']}" for one in found if one["impact"] in ("serious", "critical") for node in one["nodes"]]
 
 
 def test_words_and_ends(tmp_path: Path) -> None:

@@ -156,6 +156,8 @@ def approve(
     if approval.status == "approved" or (again and approval.status == "consumed"):
         if not _suffices(approval, rule, rights):
             return Refusal(reason=Reason.APPROVAL_INVALID, note="today's policy asks for another approver")
+        if _weaker(approval.origins, call.grounded.origins):
+            return Refusal(reason=Reason.APPROVAL_INVALID, note="a value has less behind it than people were shown")
         return Allow(call=call, approval=approval)
     return _ended(approval)
 
@@ -183,6 +185,16 @@ def _other(approval: Approval, valid: ValidCall) -> str:
         return ""
     # a person saw what the store held, which may have been changed
     return "arguments" if canonical(approval.arguments) != valid.canonical else ""
+
+
+_BEHIND = {"model": 0, "bounded": 1}
+"""How much stands behind a value: nothing where the model wrote it, a bound where it is at most what a tool returned, and 2 for all else."""
+
+
+def _weaker(shown: Mapping[str, str], today: Mapping[str, str]) -> bool:
+    """Whether some argument has less behind it today than people were shown. What a person wrote into it stands for itself."""
+    told = ((_BEHIND.get(origin, 2), today.get(name, "")) for name, origin in shown.items() if origin != "edit")
+    return any(_BEHIND.get(now, 2) < before for before, now in told)
 
 
 def _suffices(approval: Approval, rule: ApprovalRule, rights: Rights) -> bool:

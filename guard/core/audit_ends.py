@@ -66,9 +66,10 @@ def ended(
     )
 
 
-def refused_late(key: CallKey, call: ToolCall, outcome: Outcome, redactor: Redactor, note: str) -> Event:
-    """A call that was allowed did not start after all; `note` is the guard's own word on why."""
-    return f"{ended(key, call, outcome, redactor)}" + (f',"decision":{{"note":{quote(note)}}}' if note else "")
+def refused_late(key: CallKey, call: ToolCall, outcome: Outcome, redactor: Redactor, policy: str, note: str) -> Event:
+    """A call that was allowed did not start after all; `note` is the guard's own word on why, `policy` the version in force."""
+    why = f',"decision":{{"policy":{quote(policy)},"note":{quote(note)}}}' if note else ""
+    return f"{ended(key, call, outcome, redactor)}{why}"
 
 
 def _copied(outcome: Outcome) -> str:

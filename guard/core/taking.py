@@ -203,7 +203,7 @@ def refuse_late(board: Board, index: int, refusal: Refusal) -> p.Flow[Outcome]:
     if index in board.lost:
         return board.doubt(index, board.lost[index])
     outcome = answer.refused(item.call, item.key, refusal, board.arguments(index), board.redactor(index))
-    event = audit_ends.refused_late(item.key, item.call, outcome, redactor, refusal.note)
+    event = audit_ends.refused_late(item.key, item.call, outcome, redactor, board.context.policy.version, refusal.note)
     with suppress(StoreError):
         if board.down:  # what the ledger has of the call stays, an approval that was not spent above all
             yield from p.ask(p.Finish(rows=(), events=(event,), later=True))

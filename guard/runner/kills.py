@@ -63,11 +63,10 @@ class Kills:
         When it returns, no call that it covers starts any more, in no process; questions about such calls are cancelled, a yes that was not used is revoked,
         and each of those calls is refused (`killed`). What has begun goes on. Raises ApprovalError (`nothing`, `no_reason`, `unknown_tool`, `not_entitled`).
         """
-        self._checked(by, reason)
+        why, redactor, who = self._why(by, reason), self._guard.redactor, self._guard.known(by)
         stop = self._stop(by, tool, conversation, tenant)
-        redactor, who = self._guard.redactor, self._guard.known(by)
         how: Any = {"assurance": assurance, "via": via}
-        kill = Kill(stop=stop, by=who.who, at=0.0, reason=reason, assurance=assurance, via=via)
+        kill = Kill(stop=stop, by=who.who, at=0.0, reason=why, assurance=assurance, via=via)
         return self._guard.store.set_kill(
             SetKill(
                 kill=kill,
@@ -84,17 +83,19 @@ class Kills:
 
         Raises ApprovalError (`not_found`, `already_decided`, `no_reason`, `not_entitled`).
         """
-        self._checked(by, reason)
+        why = self._why(by, reason)
         kill, who = self.show(kill_id), self._guard.known(by)
         event = partial(kill_records.told, by=who, redactor=self._guard.redactor, assurance=assurance, via=via)
-        return self._guard.store.clear_kill(kill.id, by=called(who, kill.people), reason=reason, event=event)
+        return self._guard.store.clear_kill(kill.id, by=called(who, kill.people), reason=why, event=event)
 
-    def _checked(self, by: Session, reason: str) -> None:
+    def _why(self, by: Session, reason: str) -> str:
+        """The reason as it is kept: redacted, since it belongs to no call with whose raw values it could go."""
         if not isinstance(by, Session):
             raise ApprovalError("not_entitled", "whoever sets or clears a kill is a Session that the host authenticated")
         if not isinstance(reason, str) or not reason.strip():
             raise ApprovalError("no_reason", "say why: a reason is needed")
         keepable("reason", reason, self._guard.store)
+        return self._guard.redactor.detect(None, reason)[0]
 
     def _stop(self, by: Session, tool: str | None, conversation: str | None, tenant: str | None) -> Stop:
         given = {"tool": tool, "conversation": conversation, "tenant": tenant}
