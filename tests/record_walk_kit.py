@@ -14,11 +14,16 @@ from stores_kit import Clock, records
 from wire_helpers import message, spelled
 
 from guard import Guard, OutcomeUnknownError, PolicyWarning, Session
-from guard.core import audit_exports, audit_votes
+from guard.core import audit, audit_exports, audit_proofs, audit_votes
 from guard.core.gaps import gap
+from guard.core.outbox import SinkState
 from guard.core.ways import Way
+from guard.proof import closing, keys, making
+from guard.runner.doubts import restored
 from guard.runner.erasing import Payloads
 from guard.runner.tracing import within
+from guard.sinks import passing
+from guard.sinks.port import Bounds, SinkError
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 WAY = Way(assurance="token", via="api", addr="192.0.2.7")
@@ -126,6 +131,7 @@ def everything(walk: Walk) -> None:
     _ends(walk)
     _grants(walk)
     _rest(walk)
+    _log(walk)
 
 
 def _calls(walk: Walk) -> None:
@@ -192,3 +198,29 @@ def _rest(walk: Walk) -> None:
     actor = {"type": "human", "ref": "B1", "assurance": "token", "via": "console"}
     store.record((), (audit_exports.taken("report", "audit.html", "0" * 64, actor, "default"),))
     Payloads(store, walk.guard.redactor).erase(("default", "c"), who="B1", reason="asked for", calls=[(1, 0)])
+
+
+def _log(walk: Walk) -> None:
+    """What operators do: stop calls and let them go on, verify, close months, sign, put a backup back; and what sinks say."""
+    store, redactor = walk.guard.store, walk.guard.redactor
+    walk.propose("both", 11)
+    given = walk.propose("both", 12).approval
+    for who in (BOSS, CHIEF):
+        walk.guard.approvals.approve(given, approver=who, seen=walk.guard.approvals.view(given, who).seen, reason="fine")
+    kill = walk.guard.kills.set(by=BOSS, tool="both", reason="wrong amounts")
+    walk.propose("both", 13)
+    walk.guard.kills.clear(kill.id, by=BOSS, reason="mended")
+    actor = {"type": "human", "ref": "B1", "assurance": "os-user", "via": "cli"}
+    heads = store.heads()
+    store.record((), (audit_proofs.verified(actor, heads, {"verdict": "whole", "proved": "chain", "records": 9}),))
+    closed = closing.Segment(number=1, behind={}, first=dict(heads), last=dict(heads), records=9, size=900, digest="0" * 64)
+    store.record((), (closing.closed(closed, "2026-12", walk.clock.now, actor, {}),))
+    store.record((), (closing.dropped(1, "2026-12", "0" * 64, heads, actor),))
+    store.checkpoint(making.signer(keys.make(walk.folder / "key"), "0" * 16))
+    lost = records(store)[:2]
+    for what in ("spooled", "dropped"):
+        store.record((), passing.passed("archive", what, lost, "the disk is full"))
+    failed = passing.Tried(done=(), left=lost, error=SinkError("a file is gone", tell=True))
+    store.record((), passing.settled(SinkState(sink="archive"), failed, Bounds(), walk.clock.now, 0.5).events)
+    store.record((), (audit.drifted(walk.chat.ref, "files", "read_file", "changed", redactor),))
+    restored(store, redactor, "backup of the night before", "B1")

@@ -74,6 +74,8 @@ def test_what_changed_behind_a_yes_does_not_run(desk: Office, change: str) -> No
     else:
         assert [one.status for one in desk.approvals.list()] == ["pending"]
         assert desk.approvals.list()[0].id != asked.id
+        [old] = desk.events("approval.superseded")
+        assert (old["approval"], old["approval_state"]["by"]) == (asked.id, desk.approvals.list()[0].id)
     desk.settle()
     assert desk.ran == []
     assert desk.status(asked) in {"superseded", "approved"}

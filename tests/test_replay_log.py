@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from cli_kit import Run, in_process
+from segments_kit import archive
+from votes_kit import CHIEF
 
 from guard import Guard, Session, ToolCall
 
@@ -84,3 +86,39 @@ def test_what_rests_on_a_hidden_value_is_not_replayed(logged: Run, tmp_path: Pat
     assert any("rested on values that are hidden" in reason for reason in ran["not_replayed"])
     told = logged("diff", "old", "old", "--replay", "log").out
     assert "not replayed: it rested on values that are hidden in the log" in told
+
+
+def test_a_log_with_kills_whose_month_was_dropped_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Store and log say how many records left with which month; the month's export has them and begins with no unreadable line; kills are named, not judged."""
+    run = in_process(tmp_path, monkeypatch, capfd)
+
+    def again(log: str) -> Any:
+        return run("diff", "policies", "policies", "--replay", log, "--json").json
+
+    with archive("sqlite", tmp_path, run) as made:
+        assert (again(made.url)["missing_records"], again(made.url)["dropped_months"]) == (0, [])
+        made.desk.guard.kills.set(by=CHIEF, reason="wrong amounts", tool="pay")
+        made.desk.propose(9, call="stopped")
+        made.close()
+        made.drop()
+        (tmp_path / "log").write_text(run("audit", "--json", "--store", made.url).out, "utf-8")
+        stored, alone, october = again(made.url), again("log"), again("oct.jsonl")
+        told = run("diff", "policies", "policies", "--replay", made.url).out
+    for found in (stored, alone):
+        assert (found["missing_records"] > 0, found["dropped_months"]) == (True, ["2026-10"])
+        assert found["not_replayed"] == {"killed: it rested on a kill, which is no part of a policy": 1}
+    assert (october["missing_records"], october["unreadable_lines"], october["same"] > 0) == (0, 0, True)
+    assert f"{stored['missing_records']} records of the log are missing here" in told
+    assert "2026-10 left the store: replay the exports as well" in told
+
+
+def test_a_part_of_a_log_says_that_it_is_one(logged: Run, tmp_path: Path) -> None:
+    """However it was picked: the numbers of the records that are there say how many are not."""
+    lines = logged("audit", "--json").out.splitlines()
+    (tmp_path / "log").write_text("\n".join(lines[:2] + lines[5:]), "utf-8")
+    assert logged("diff", "old", "old", "--replay", "log", "--json").json["missing_records"] == 3
+    (tmp_path / "log").write_text("\n".join(lines), "utf-8")
+    assert logged("diff", "old", "old", "--replay", "log", "--json").json["missing_records"] == 0
+    assert "missing" not in logged("diff", "old", "old", "--replay", "log").out

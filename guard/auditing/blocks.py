@@ -43,7 +43,7 @@ def _sections(made: Any, link: _Linked) -> Iterator[str]:
     yield section("spoofs", "Spoof attempts", *_spoofs(made["spoofs"], link))
     yield section(
         "changes",
-        "Changes of policy, roles and settings",
+        "Changes of policy, roles and settings, grants and kills",
         *_events(made["changes"], "Records of changes", "No change is on record in this month."),
     )
     yield section(
@@ -63,6 +63,7 @@ _FIGURES = (
     ("proposed", "proposed", ""), ("allowed", "allowed", "a"), ("held", "held", "h"), ("refused", "refused", "r"), ("approved", "approved", "a"),
     ("rejected", "rejected", "r"), ("by_grant", "by a standing grant", "a"), ("expired", "expired", "h"), ("undecided", "undecided", "h"), ("ended_well", "ended well", "a"),
     ("failed", "failed", "r"), ("spoof_attempts", "spoof attempts", "r"), ("quick_votes", "votes under 5 s", "h"),
+    ("kills", "kills", "r"),
 )  # fmt: skip
 
 
@@ -231,8 +232,6 @@ def _grants(made: Any, link: _Linked) -> Iterator[str]:
         left = "no limit" if one["left"] is None else one["left"]
         return *names, one["uses"], left, time(one["first"]), time(one["last"]), link(one["approval"])
 
-    if made["grants"].get("cut"):
-        yield paragraph("There are more uses of grants than one report reads; these are the first. Narrow it with --tenant.")
     yield listed("Grants that were used", made["grants"], heads, row, "No grant was used in this month.", numbers=(4, 5))
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from guard.auditing import moments, questions, standing
+from guard.auditing import events, moments, questions, standing
 from guard.auditing.entry import Entry, entry
 from guard.auditing.log import Log, found, size
 from guard.auditing.steps import step
@@ -22,8 +22,11 @@ from guard.stores.chain import Verified
 
 LISTED: Final = 300
 """Rows of one list."""
+_SETTLED: Final = 10_000
+"""Records that are read for how unknown calls ended; a report says so where there are as many."""
 _DAY: Final = 86400
 _CHANGES: Final = ("policy.loaded", "role.changed", "config.changed", "kill.*", "grant.created", "grant.revoked")
+_KILLS: Final = ("kill.set",)
 _EVENTS: Final = (
     "audit.gap",
     "audit.segment_closed",
@@ -62,7 +65,12 @@ def report(
         "made_at": _text(log.now()),
         "over": log.now() >= end,
         "records": sum(kinds.values()),
-        "totals": {**totals, **_ran(log, window, kinds), **asked.totals()},
+        "totals": {
+            **totals,
+            **_ran(log, window, kinds),
+            **asked.totals(),
+            "kills": _concerning(log, replace(window, kinds=_KILLS)),
+        },
         "days": days,
         **_refused(log, window),
         **asked.lists(LISTED),
@@ -172,7 +180,7 @@ def _spoof(one: Entry) -> JsonObject:
 
 def _event(one: Entry) -> JsonObject:
     told = step(one)
-    said = standing.said(one) or (told.told if told.kind in _TOLD else "")
+    said = events.said(one) or (told.told if told.kind in _TOLD else "")
     return {"time": told.time, "kind": told.kind, "who": told.who, "said": said, "record": one.number}
 
 
@@ -190,7 +198,8 @@ def _where(one: Entry) -> JsonObject:
 def _unknown(log: Log, window: Sought) -> JsonObject:
     """Calls whose outcome was unknown in the month, and how each ended, whenever that was."""
     ends: dict[str, Entry] = {}
-    for one in found(log, replace(window, until=None, kinds=("call.reconciled",), newest=False, limit=10_000)):
+    settled = list(found(log, replace(window, until=None, kinds=("call.reconciled",), newest=False, limit=_SETTLED)))
+    for one in settled:
         known = ends.get(_call(one))
         if known is None or (
             one.at("effect", "observed") and not known.at("effect", "observed")
@@ -206,7 +215,7 @@ def _unknown(log: Log, window: Sought) -> JsonObject:
         )
         return {**_where(one), "approval": one.text("approval"), "ended": "", "by": "", "at": "", "said": "", **how}
 
-    return _listed(log, replace(window, kinds=("call.unknown",)), told)
+    return {**_listed(log, replace(window, kinds=("call.unknown",)), told), "cut": len(settled) >= _SETTLED}
 
 
 def _call(one: Entry) -> str:

@@ -62,6 +62,10 @@ def listed(
     cut = (
         paragraph(f"The first {shown} of {found['all']} are listed; guard audit --csv gives all.") if found["all"] > shown else ""
     )
+    if found.get("cut"):
+        cut += paragraph(
+            "There are more records of this than one report reads: what the last of them say is missing here. Narrow it with --tenant."
+        )
     return table(f"{caption} ({found['all']})", heads, map(row, found["rows"]), numbers=numbers) + cut
 
 

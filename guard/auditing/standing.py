@@ -1,18 +1,16 @@
-"""Standing: the calls of a month that ran under a standing grant, by grant, and what a record of a change says. Only reads.
+"""Standing: the calls of a month that ran under a standing grant, by grant. Only reads.
 
 Comes after `log`, before `month`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from guard.auditing.entry import Entry
 from guard.auditing.log import Log, found
-from guard.core.briefing import utc
 from guard.core.searching import Sought
-from guard.core.values import JsonObject, is_number
+from guard.core.values import JsonObject
 
 KINDS: Final = ("grant.used",)
 """What is on record of each call that a grant answered."""
@@ -43,44 +41,3 @@ def _of(one: Entry) -> JsonObject:
         "approval": one.text("approval"),
         "first": one.text("ts"),
     }
-
-
-def said(one: Entry) -> str:
-    """What a record of a change or an event says, in one line."""
-    kind = one.text("kind")
-    told = _grant(one) if kind.startswith("grant.") else _policy(one)
-    counts = one.at("counts")
-    if isinstance(counts, dict):
-        told += [f"{name}: {number}" for name, number in counts.items()]
-    return "; ".join(told)
-
-
-def _grant(one: Entry) -> list[str]:
-    """Which calls a grant is for and how far it reaches, or how often it had been used."""
-    grant, known = one.text("grant", "id"), one.text("grant", "scope")
-    what = f"{grant} {one.text('grant', 'status')}" + (f": scope {known}" if known else "")
-    whose = f"{one.text('tool', 'name')} for {one.text('principal')}"
-    bounds = [f"{name} {text}" for name in ("uses", "until", "at_most", "sum", "used") if (text := _bound(one, name))]
-    return [f"{what}, {whose}", *bounds, *filter(None, (one.text("grant", "reason"),))]
-
-
-def _bound(one: Entry, name: str) -> str:
-    """One bound as a text; an end as its time."""
-    at = one.at("grant", name)
-    return utc(float(at)) if name == "until" and is_number(at) else one.text("grant", name)
-
-
-def _policy(one: Entry) -> list[str]:
-    version, how, before = (one.text("policy", name) for name in ("version", "how", "before"))
-    told = [f"version {version}" + (f" ({how})" if how else "") + (f", before {before}" if before else "")] if version else []
-    words = one.text("reason") or ("" if told else one.text("decision", "policy")) or one.text("why")
-    return [*told, *_changed(one), *filter(None, (words,))]
-
-
-def _changed(one: Entry) -> Iterator[str]:
-    """The names that a policy has added, removed and changed, by section."""
-    changed = one.at("changed")
-    for section, parts in changed.items() if isinstance(changed, dict) else ():
-        for what, names in parts.items() if isinstance(parts, dict) else ():
-            if isinstance(names, list) and names:
-                yield f"{section} {what}: {', '.join(map(str, names))}"

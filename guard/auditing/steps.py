@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from guard.auditing import uncounted
+from guard.auditing import events, uncounted
 from guard.auditing.entry import Entry
 from guard.core.values import Json, encode
 
@@ -211,6 +211,12 @@ _LISTS = (
     ("changed since it was asked", ("revalidation", "changed")),
 )
 
+_EVENTS = frozenset(
+    (
+        *("grant.created", "grant.revoked", "kill.set", "kill.cleared", "policy.loaded", "role.changed", "config.changed"),
+        *("audit.gap", "sink.spooled", "sink.dropped", "sink.failed"),
+    )
+)
 _NUMBERS = (
     ("decided within", ("decision", "ms"), "ms"),
     ("taken for", ("exec", "lease"), "s"),
@@ -233,7 +239,13 @@ def _facts(one: Entry) -> Facts:
         text = one.text(*path)
         if text and _fits(name, one):
             found.append((name, text))
-    return [*found, *_measures(one)]
+    return [*found, *_event(one), *_measures(one)]
+
+
+def _event(one: Entry) -> Facts:
+    """What a record about no call says, where its kind alone does not."""
+    text = events.said(one) if one.text("kind") in _EVENTS else ""
+    return [("says", text)] if text and text != one.text("reason") else []
 
 
 def _named(one: Entry) -> Facts:

@@ -37,13 +37,23 @@ COLUMNS: dict[str, Callable[[Entry], str]] = {
     "principal": _first(("principal",)),
     "actor": _first(("actor", "ref"), ("actor", "type")),
     "verdict": _first(("decision", "verdict")),
-    "status": _first(("approval_state", "decision"), ("approval_state", "status"), ("exec", "status")),
-    "reason": _first(("decision", "code"), ("exec", "error")),
+    "status": _first(
+        *(
+            ("approval_state", "decision"),
+            ("approval_state", "status"),
+            ("exec", "status"),
+            ("kill", "status"),
+            ("grant", "status"),
+        ),
+        ("verify", "verdict"),
+    ),
+    "reason": _first(("decision", "code"), ("exec", "error"), ("gap", "cause"), ("sink", "why")),
     "rules": _joined("decision", "rules"),
     "shadow": _joined("decision", "shadow"),
     "spoof": _joined("spoof"),
     "approval": _first(("approval",)),
-    "said": _first(("approval_state", "reason"), ("reason",), ("decision", "note")),
+    "kill": _first(("kill", "id")),
+    "said": _first(("approval_state", "reason"), ("reason",), ("kill", "reason"), ("grant", "reason"), ("decision", "note")),
     "hash": lambda one: one.sealed.hash,
 }
 HEAD = (*COLUMNS, "changed")

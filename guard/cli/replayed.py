@@ -6,6 +6,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from guard.cli.records import Entry, entries
 from guard.cli.show import json_text, spell
 from guard.cli.tables import table
 from guard.core import ports as p
+from guard.core.exported import read_first
 from guard.core.model import ConversationRef
 from guard.core.values import Json, JsonObject
 from guard.errors import ConversationError
@@ -30,22 +32,45 @@ def replay(log: str, old: Loaded, new: Loaded, *, json: bool) -> int:
     """Exit code 1 when some recorded decision would be wider."""
     if "://" in log:
         with existing_store(log, key_from_environment()) as store:
-            found = again(_stored(store), old, new, store.load_ledger)
-        broken = 0
+            read = entries(store)[0]
+            found, bodies, broken = again(_stored(store, read), old, new, store.load_ledger), [one.body for one in read], 0
     else:
         bodies, broken = _lines(log)
         found = again([Record(body) for body in bodies if body.get("kind") == KIND], old, new, Logged(bodies))
+    lacking = lacks(bodies)
     if json:
-        print(json_text(_plain(found, broken)))
+        print(json_text(_plain(found, broken, lacking)))
     else:
-        _tell(found, broken)
+        _tell(found, broken, lacking)
     return 1 if found.widens else 0
 
 
-def _stored(store: p.Store) -> Iterator[Record]:
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """How many records are not among those that were read, though one behind them in their chain is, and which months left the store."""
+
+    records: int
+    months: tuple[str, ...]
+
+
+def lacks(bodies: Iterable[JsonObject]) -> Lacking:
+    """What is missing between and before these records: their numbers have no gap where all are there."""
+    chains: dict[int, set[int]] = {}
+    months: dict[str, None] = {}
+    for body in bodies:
+        chain, seq, segment = body.get("chain"), body.get("seq"), body.get("segment")
+        if type(chain) is int and type(seq) is int:
+            chains.setdefault(chain, set()).add(seq)
+        if body.get("kind") == "audit.segment_dropped" and isinstance(segment, Mapping):
+            months[str(segment.get("month"))] = None
+    records = sum(max(there) - len(there) for there in chains.values())
+    return Lacking(records, tuple(months) if records else ())
+
+
+def _stored(store: p.Store, read: Iterable[Entry]) -> Iterator[Record]:
     """The decisions of a store, each with its row."""
     rows: dict[ConversationRef, dict[tuple[str, int, int], p.CallRow]] = {}
-    for entry in entries(store)[0]:
+    for entry in read:
         if entry.at("kind") != KIND:
             continue
         ref = _ref(entry)
@@ -75,12 +100,21 @@ def _lines(name: str) -> tuple[list[JsonObject], int]:
         data = Path(name).read_bytes()
     except OSError as error:
         raise UsageError(f"{spell(name)}: cannot be read ({error.strerror})") from error
-    lines = [line for line in data.split(b"\n") if line.strip()]
+    lines = [line for line in data.split(b"\n") if line.strip() and not _begins(line)]
     bodies = list(map(_parsed, lines))
     good = [body for body in bodies if body is not None]
     if lines and not good:
         raise UsageError(f"{spell(name)}: not a line of it is a record (write it with: guard audit --json > FILE)")
     return good, len(lines) - len(good)
+
+
+def _begins(line: bytes) -> bool:
+    """Whether it is the first line of an exported file, which is no record."""
+    try:
+        read_first(line.decode("utf-8"))
+    except ValueError:
+        return False
+    return True
 
 
 def _parsed(line: bytes) -> JsonObject | None:
@@ -93,7 +127,7 @@ def _parsed(line: bytes) -> JsonObject | None:
     return found if isinstance(found, dict) and "kind" in found else None
 
 
-def _tell(found: Replayed, broken: int) -> None:
+def _tell(found: Replayed, broken: int, lacking: Lacking) -> None:
     heads = ("", "when", "conversation", "tool", "who", "was", "would be", "rules", "hidden")
     rows = [_row(one) for one in found.differs]
     for line in table(heads, rows) if rows else []:
@@ -105,6 +139,9 @@ def _tell(found: Replayed, broken: int) -> None:
         print(f"{number} not replayed: {spell(reason)}")
     if found.hidden:
         print(f"{found.hidden} replayed with stand-ins for values that are hidden in the log")
+    if lacking.records:
+        left = f"; {', '.join(map(spell, lacking.months))} left the store: replay the exports as well" if lacking.months else ""
+        print(f"{lacking.records} records of the log are missing here, and what they decided is not replayed{left}")
     if broken:
         print(f"{broken} lines cannot be read", file=sys.stderr)
     print(f"{found.same} decided alike, {len(found.differs)} would differ, {sum(found.left.values())} not replayed")
@@ -126,7 +163,7 @@ def _row(one: Differs) -> tuple[object, ...]:
     )
 
 
-def _plain(found: Replayed, broken: int) -> JsonObject:
+def _plain(found: Replayed, broken: int, lacking: Lacking) -> JsonObject:
     return {
         "ok": not found.widens,
         "same": found.same,
@@ -134,6 +171,8 @@ def _plain(found: Replayed, broken: int) -> JsonObject:
         "not_replayed": dict(found.left),
         "with_hidden_values": found.hidden,
         "unreadable_lines": broken,
+        "missing_records": lacking.records,
+        "dropped_months": list(lacking.months),
     }
 
 

@@ -14,11 +14,12 @@ from guard.core.actors import human
 from guard.core.approval import Approval, Assurance, Via
 from guard.core.audit import named
 from guard.core.audit_votes import record
+from guard.core.commitments import mark
 from guard.core.kills import Kill, Stop, refusal
 from guard.core.model import Session
 from guard.core.ports import CallRow, Event, Redactor
 from guard.core.replacing import replace
-from guard.core.values import JsonObject
+from guard.core.values import JsonObject, canonical
 
 
 def told(kill: Kill, by: Session, redactor: Redactor, *, assurance: Assurance, via: Via) -> Event:
@@ -51,10 +52,13 @@ def ending(after: Approval, stop: Stop, by: Session, redactor: Redactor, how: Ma
 
 
 def ended(row: CallRow, approval: Approval, stop: Stop, redactor: Redactor) -> tuple[CallRow, tuple[Event, ...]]:
-    """A held call whose approval a kill has ended: as it is refused, yet to be told, and the record of that."""
+    """A held call whose approval a kill has ended: as it is refused, yet to be told, and the record of that.
+
+    No walk is walked for it: the arguments stand as their digest, which is that of the question, whose record shows them.
+    """
     why = replace(refusal(stop), extra={"approval": approval.id})
     outcome = answer.refused(row.call, row.key, why, row.arguments, redactor)
-    ref = row.key.ref
+    ref, text = row.key.ref, canonical(approval.arguments)
     event: dict[str, Any] = {
         "kind": "call.decided",
         "tenant": ref.tenant,
@@ -67,6 +71,8 @@ def ended(row: CallRow, approval: Approval, stop: Stop, redactor: Redactor) -> t
         "call_id": named(row.call.id, redactor),
         "tool": {"name": approval.tool, "definition": approval.definition, "kind": approval.kind},
         "approval": approval.id,
+        "fingerprint": approval.fingerprint,
+        "args": {"size": len(text), "digest": mark(text, redactor, row.salt)},
         "kill": {"id": stop.id},
         "decision": {
             "policy": approval.policy,

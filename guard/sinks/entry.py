@@ -52,6 +52,14 @@ def entry(sealed: Sealed) -> Entry:
     return Entry(sealed, found if isinstance(found, dict) else {})
 
 
+_GRAVE = frozenset({"audit.gap", "kill.set", "sink.dropped", "store.restored", "call.unknown", "approval.revalidation_failed"})
+
+
+def grave(one: Entry) -> bool:
+    """Whether a record is about something that somebody should look at, whatever was decided."""
+    return bool(one.texts("spoof")) or one.kind in _GRAVE or one.text("verify", "verdict") == "broken"
+
+
 def wanted(kind: str, kinds: Sequence[str]) -> bool:
     """Whether a kind is one of these; `approval.` stands for all that begin so."""
     return not kinds or any(kind == one or (one.endswith(".") and kind.startswith(one)) for one in kinds)

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from guard.core.values import JsonObject, is_number
-from guard.sinks.entry import Entry
+from guard.sinks.entry import Entry, grave
 
 VERSION = "1.6.0"
 _CATEGORY, _CLASS = 6, 6003
@@ -73,13 +73,7 @@ def _milliseconds(one: Entry) -> int:
 
 
 def _severity(one: Entry) -> tuple[int, str]:
-    if one.texts("spoof") or one.kind in (
-        "audit.gap",
-        "kill.set",
-        "sink.dropped",
-        "call.unknown",
-        "approval.revalidation_failed",
-    ):
+    if grave(one):
         return _MEDIUM
     return _LOW if one.text("decision", "verdict") == "refuse" else _INFORMATIONAL
 

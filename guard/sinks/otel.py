@@ -24,7 +24,7 @@ from opentelemetry.trace import Link, NonRecordingSpan, SpanContext, SpanKind, S
 
 from guard.core.ports import Sealed
 from guard.core.values import Json, encode, is_number
-from guard.sinks.entry import Entry, entry
+from guard.sinks.entry import Entry, entry, grave
 from guard.sinks.port import SinkError
 
 if TYPE_CHECKING:
@@ -80,6 +80,11 @@ EVENT: dict[str, tuple[str, ...]] = {
     "guard.approval.presented": ("approval_state", "presented"),
     "guard.effect.observed": ("effect", "observed"),
     "guard.effect.agrees": ("effect", "agrees"),
+    "guard.kill.id": ("kill", "id"),
+    "guard.kill.status": ("kill", "status"),
+    "guard.grant.id": ("grant", "id"),
+    "guard.verify.verdict": ("verify", "verdict"),
+    "guard.segment.month": ("segment", "month"),
     "guard.args.digest": ("args", "digest"),
     "guard.spoof": ("spoof",),
 }
@@ -167,7 +172,7 @@ class OTel:
             timestamp=_nanoseconds(one),
             context=trace.set_span_in_context(NonRecordingSpan(where), Context()),
             severity_number=_logs.SeverityNumber.WARN
-            if one.text("decision", "verdict") == "refuse"
+            if one.text("decision", "verdict") == "refuse" or grave(one)
             else _logs.SeverityNumber.INFO,
             body=one.kind,
             attributes=attributes,

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from guard.core.ports import Sealed
 from guard.core.values import JsonObject, encode
-from guard.sinks.entry import Entry, entry
+from guard.sinks.entry import Entry, entry, grave
 from guard.sinks.port import SinkError
 
 MOST_BYTES = 8192
@@ -182,11 +182,7 @@ def _ended(link: socket.socket) -> bool:
 
 def message(one: Entry, most: int) -> bytes:
     """The message of a record, at most so many bytes."""
-    refused = (
-        one.text("decision", "verdict") == "refuse"
-        or one.texts("spoof")
-        or one.kind in ("call.unknown", "sink.dropped", "audit.gap")
-    )
+    refused = one.text("decision", "verdict") == "refuse" or grave(one)
     severity = _WARNING if refused else _INFORMATIONAL
     stamp = one.text("ts")
     when = stamp if re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", stamp) else "-"
