@@ -24,6 +24,7 @@ TESTS = sorted(path for path in (ROOT / "tests").glob("test_*.py"))
 
 LANGUAGE = (
     "values",
+    "likeness",
     "replacing",
     "redactor",
     "dialect",
@@ -175,7 +176,7 @@ def _core() -> dict[str, tuple[str, ...]]:
     rules["core.permits"] += ("core.approve",)  # likewise
     rules["core.redact"] += ("core.cutting", "core.hiding")
     rules["core.bind"] += ("core.putback",)
-    rules["core.ground"] += ("core.sources",)
+    rules["core.ground"] += ("core.sources", "core.likeness")
     rules["core.limit"] += ("core.lasting", "core.sources", "core.budgets_of_people")  # whose a quota is
     return rules
 

@@ -110,6 +110,38 @@ def test_beside_a_result_that_nobody_judges_everything_is_hidden(result: Any, sh
     assert passed(result, Mask(REDACTOR.detect, Addresses())) == shown
 
 
+@pytest.mark.parametrize(
+    ("said_", "sent"),
+    [
+        (
+            {"roots": [{"uri": "file:///a", "_meta": {"t": 1}}, {"uri": "file:///b"}]},
+            {"roots": [{"uri": "file:///a"}, {"uri": "file:///b"}]},
+        ),
+        (
+            {"content": {"type": "text", "text": "x", "_meta": {"t": 1}}, "model": "m"},
+            {"content": {"type": "text", "text": "x"}, "model": "m"},
+        ),
+        (
+            {
+                "content": [{"type": "resource", "resource": {"uri": "a:b", "_meta": {}}, "_meta": {}}],
+                "_meta": {"progressToken": 3, "t": 1},
+            },
+            {"content": [{"type": "resource", "resource": {"uri": "a:b"}}], "_meta": {"progressToken": 3}},
+        ),
+        (
+            {"content": [{"type": "tool_result", "content": [{"type": "text", "_meta": {}}]}]},
+            {"content": [{"type": "tool_result", "content": [{"type": "text"}]}]},
+        ),
+        ({"name": "p", "arguments": {"_meta": "a text"}}, {"name": "p", "arguments": {"_meta": "a text"}}),
+        ({"content": [[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]}, {"content": [[[[[[[[[[[[]]]]]]]]]]]]}),
+    ],
+    ids=["roots", "a block", "a resource in a block", "blocks in a block", "a field of that name", "nested too deeply"],
+)
+def test_nothing_stands_beside_the_parts_of_a_clients_message(said_: Any, sent: Any) -> None:
+    """Blocks, resources and roots may each have a `_meta` by the protocol: the server gets none of it."""
+    assert cleared(said_) == sent
+
+
 @pytest.mark.parametrize("said_", [{"a": 1}, {}, None, [1], "text"])
 def test_a_message_with_nothing_beside_it_is_left_as_it_is(said_: Any) -> None:
     """Whatever its form."""

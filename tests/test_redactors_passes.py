@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from guard.redactors.engine import re2
 from guard.redactors.gates import GATES, NESTED
-from guard.redactors.passes import _FORM, FORMED, SHORTER, Passes, spelled
+from guard.redactors.passes import FORMED, SHORTER, Passes, spelled
 
 ALL = (*GATES, *NESTED)
 PATTERNS = dict(ALL)
@@ -21,14 +21,14 @@ AROUND = st.sampled_from(["", " ", "x", '"', "\0", "-", ".", "é", "7"])
 @pytest.mark.parametrize("name", [*FORMED, *SHORTER])
 def test_what_a_gate_matches_has_its_form(name: str) -> None:
     """Whatever stands around it; and together they find the gate itself."""
-    form = re.compile((spelled(FORMED[name]) if name in FORMED else SHORTER[name]).encode(), re.ASCII)
+    form = re.compile((spelled(name) if name in FORMED else SHORTER[name]).encode(), re.ASCII)
 
     @settings(max_examples=25, deadline=None)
     @given(st.from_regex(re.compile(PATTERNS[name], re.ASCII)), AROUND, AROUND)
     def holds(text: str, before: str, behind: str) -> None:
         raw = f"{before}{text}{behind}".encode("utf-8", "surrogatepass")
         if re.search(PATTERNS[name].encode(), raw, re.ASCII) is not None:
-            assert form.search(raw.translate(_FORM) if name in FORMED else raw) is not None
+            assert form.search(raw) is not None
 
     holds()
 
@@ -43,12 +43,20 @@ def test_each_gate_is_found_where_it_matches(name: str) -> None:
     @given(st.from_regex(re.compile(PATTERNS[name], re.ASCII)), AROUND, AROUND)
     def found(text: str, before: str, behind: str) -> None:
         raw = f"{before}{text}{behind}".encode("utf-8", "surrogatepass")
-        assert (NUMBERS[name] in passes(raw)) == (passes.each[NUMBERS[name]].search(raw) is not None)
+        number = NUMBERS[name]
+        stands, told = passes.each[number].search(raw) is not None, number in passes(raw)
+        assert told >= stands
+        assert told == stands or number in passes.unsure
 
     found()
 
 
-def test_letters_and_digits_keep_what_tells_encoded_text() -> None:
-    """The forms are written with few signs, and each of them stands for all that it has to."""
-    assert spelled("A0{2,3}[A0-]2") == "[PQRN][01]{2,3}[PQRN01-]0"
-    assert len(set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".translate(_FORM))) == 6
+def test_forms_tell_no_letter_from_another_and_no_digit() -> None:
+    """But for what encoded text is told by: so the automaton that looks for them stays small."""
+    assert spelled("hex") == "[A-Za-z0-9]{24}"
+    assert spelled("card") == "[0-9](?:[ -]?[0-9]){11}"
+    assert not [
+        name
+        for name in FORMED
+        if name != "base64" and re.search("[A-Za-z0-9]", re.sub(r"A-Za-z|0-9|\{[0-9,]+\}", "", spelled(name)))
+    ]

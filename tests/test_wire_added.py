@@ -14,6 +14,7 @@ from conformance_scenarios import SCENARIOS
 from toy_wire import SPELLING, Toy
 
 from guard import Guard, WireError, wires
+from guard.wires.names import Spelling
 
 
 class ToyWay(Way):
@@ -62,6 +63,26 @@ def test_a_wire_without_a_collector_says_that_it_reads_no_streams(guard: Guard) 
     chat = guard.open(conformance.STAFF, wire="toy", conversation="c")
     with pytest.raises(WireError, match="toy reads no streams"):
         chat.stream([])
+
+
+def test_a_stored_reply_reads_as_it_was() -> None:
+    """As of every wire: whatever a model called the tool, what is stored is in names that the provider takes, and is stored the same again."""
+    calls = [{"no": "", "do": name, "with": "{}"} for name in ("lo.ok", "look", "a" * 200, "", "é" * 30)]
+    reply = Toy().read({"role": "assistant", "say": "hm", "calls": calls})
+    again = Toy().read(Toy().joined(Toy().stored(reply)))
+    assert again.kept == reply.kept == again.calls
+    assert Toy().stored(again) == Toy().stored(reply)
+    assert all(SPELLING.takes(call.tool) for call in again.calls)
+
+
+@pytest.mark.parametrize("letter", [False, True])
+@pytest.mark.parametrize("most", [4, 8, 9, 10, 20, 30, 48, 49, 63, 64, 128])
+def test_a_made_name_is_one_that_the_provider_takes(most: int, *, letter: bool) -> None:
+    """However short its names have to be, and the same when it is made again; other tools get other names."""
+    spelling = Spelling(most=most, letter=letter)
+    made = {spelling.legal(name, digits) for name in ("a.b", "x" * 200, "9" * 200, "-.", "é" * 90, "") for digits in (8, 22)}
+    assert all(spelling.takes(name) and spelling.legal(name) == name for name in made)
+    assert len(made) >= 6
 
 
 def test_the_readme_names_every_verb_that_a_wire_must_have() -> None:

@@ -251,7 +251,7 @@ def test_what_another_wire_says_is_refused(name: str) -> None:
 @every
 def test_a_stored_reply_reads_as_it_was(name: str) -> None:
     """Reading what was stored gives the calls that were kept; storing that gives the same again."""
-    odd = "{}" if name in ("openai-chat", "openai-responses") else {}
+    odd = spelled(name, "{}")
     reply = wire(name).read(message(name, ("", "lo.ok", odd), ("", "look", odd), ("x", "a" * 200, odd)))
     again = wire(name).read(wire(name).joined(wire(name).stored(reply)))
 

@@ -161,8 +161,8 @@ def judge(board: Board, *, known: bool = True) -> p.Flow[dict[int, p.Ledger]]:
     facts = yield from _facts(board)
     ledgers = yield from ledgers_of(board)
     since = yield from said_since(board)
-    board.each(ValidCall, lambda index, call: holds(call, session, since.get(index)))
-    board.each(ValidCall, lambda index, call: ground(call, session, ledgers[board.items[index].since]))
+    board.each(ValidCall, lambda index, call: holds(call, board, since.get(index)))
+    board.each(ValidCall, lambda index, call: ground(call, session, ledgers[board.items[index].since], context.redactor.tag))
     board.each(GroundedCall, lambda _, call: authorize(call, session, policy.authorizer, facts), Reason.POLICY_FAILED)
     return ledgers
 

@@ -6,8 +6,9 @@ A result value that merely repeats what the model sent in that call, under no gu
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from typing import TypeAlias
 
 from guard.core.paths import ANY, Path
 from guard.core.ports import CallRow, Ledger
@@ -19,25 +20,29 @@ _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"  # script
 _BEFORE = rf"(?<!{_LETTER})(?<!{_LETTER}[.@_/+-])"  # a sign between letters joins them: part of an address is no word
 _AFTER = rf"(?!{_LETTER})(?![.@_/+-]{_LETTER})"
 _NUMBER = re.compile(rf"{_BEFORE}-?(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?{_AFTER}(?!,\d)")
+Alike: TypeAlias = Callable[[Json, Json], bool]
+"""What tells whether two values are equal: `values.equal`, or keyed digests of them."""
 
 
-def records(source: Source, arguments: Mapping[str, Json], ledger: Ledger) -> list[tuple[CallRow, list[Json]]]:
+def records(
+    source: Source, arguments: Mapping[str, Json], ledger: Ledger, alike: Alike = equal
+) -> list[tuple[CallRow, list[Json]]]:
     """Finished calls of the source's tool, newest first, each with the values at its path that belong to the same record."""
     found: list[tuple[CallRow, list[Json]]] = []
     for row in reversed(ledger.calls):
         if row.call.tool != source.tool or row.status != "done" or source.path is None:
             continue
-        values = _of_record(source.path, source.same, arguments, row)
+        values = _of_record(source.path, source.same, arguments, row, alike)
         if values or not source.same:
             found.append((row, values))
     return found[:1] if source.latest else found
 
 
-def _of_record(path: Path, same: Sequence[Path], arguments: Mapping[str, Json], row: CallRow) -> list[Json]:
+def _of_record(path: Path, same: Sequence[Path], arguments: Mapping[str, Json], row: CallRow, alike: Alike) -> list[Json]:
     found = path.spots(row.value)
     if not found and isinstance(row.value, list) and path.steps[0] != ANY:
         found = Path(path.root, (ANY, *path.steps)).spots(row.value)
-    return [value for value, at in found if same_record(same, arguments, _around(row.value, at), row)]
+    return [value for value, at in found if same_record(same, arguments, _around(row.value, at), row, alike)]
 
 
 def _around(value: Json, at: Sequence[str | int]) -> list[Json]:
@@ -50,13 +55,15 @@ def _around(value: Json, at: Sequence[str | int]) -> list[Json]:
     return chain[::-1]
 
 
-def same_record(same: Sequence[Path], arguments: Mapping[str, Json], around: Sequence[Json], row: CallRow) -> bool:
+def same_record(
+    same: Sequence[Path], arguments: Mapping[str, Json], around: Sequence[Json], row: CallRow, alike: Alike = equal
+) -> bool:
     """Whether every field of `same` has, in the record or else in the arguments it was asked for with, the value of this call."""
     for field in same:
         name = field.steps[-1]
         wanted = field.find(arguments)
         owner = next((item for item in around if isinstance(item, Mapping) and name in item), row.arguments or {})
-        if not wanted or name not in owner or not all(equal(value, owner[name]) for value in wanted):
+        if not wanted or name not in owner or not all(alike(value, owner[name]) for value in wanted):
             return False
     return True
 

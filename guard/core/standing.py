@@ -8,7 +8,7 @@ from __future__ import annotations
 from guard.core import ports as p
 from guard.core.board import Board
 from guard.core.ground import ground, needs, newest
-from guard.core.model import Refusal, Session, ValidCall
+from guard.core.model import Refusal, ValidCall
 from guard.core.replacing import replace
 
 _END = 2**31 - 1  # behind every turn
@@ -39,7 +39,7 @@ def said_since(board: Board) -> p.Flow[dict[int, p.Ledger]]:
     }
 
 
-def holds(call: ValidCall, session: Session, ledger: p.Ledger | None) -> ValidCall | Refusal:
+def holds(call: ValidCall, board: Board, ledger: p.Ledger | None) -> ValidCall | Refusal:
     """The call, or the refusal of a held one whose grounds are no longer what the newest results say."""
-    found = None if ledger is None else ground(call, session, ledger)
+    found = None if ledger is None else ground(call, board.context.session, ledger, board.context.redactor.tag)
     return found if isinstance(found, Refusal) else call

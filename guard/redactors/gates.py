@@ -109,7 +109,6 @@ NESTED: tuple[tuple[str, str], ...] = (
 
 _QUIET = Quiet(_PHONE)
 _CARDS = next(number for number, (name, _) in enumerate(GATES) if name == "card")
-_ONLY_CARD = [_CARDS]
 _SAID = len(GATES) + next(number for number, (name, _) in enumerate(NESTED) if name == "said")
 BESIDE: tuple[str, str] = (
     rf'(?i:{_NAMING})"{_BLANK}:{_BLANK}"[^"\\\x00]*{_KEY}',
@@ -140,17 +139,20 @@ class Gates:
 
     def _still(self, text: str, passes: Passes) -> bool:
         raw = _raw(text)
-        found = passes(raw)
-        if not found:
-            return True
-        if _SAID in found and not self._named(text, raw):
-            found.remove(_SAID)
-        return not found or (found == _ONLY_CARD and not self._carded(raw))
+        return not any(self._stands(number, text, raw, passes) for number in passes(raw))
+
+    def _stands(self, number: int, text: str, raw: bytes, passes: Passes) -> bool:
+        """Whether something may be hidden for this gate."""
+        if number == _CARDS:
+            return self._carded(raw)
+        if number == _SAID:
+            return self._named(text, raw)
+        return number not in passes.unsure or self._each[number].search(raw) is not None
 
     def _named(self, text: str, raw: bytes) -> bool:
         """Whether a word that tells may be the name of what stands beside it."""
         named, item = self._beside
-        return (valued(text) and named.search(raw) is not None) or (listed(text) and item.search(raw) is not None)
+        return (named.search(raw) is not None and valued(text)) or (item.search(raw) is not None and listed(text))
 
     def _carded(self, raw: bytes) -> bool:
         """Whether a card may be among the runs of digits that begin like one."""

@@ -2,8 +2,8 @@
 
 An automaton that counts digits and letters for many patterns at once grows with nearly every text that it has not seen before, and making a state costs
 much more than using one. So what is about words is one set, and what is about the forms of numbers and ids another one, which tells letters from digits
-and of both only what encoded text is told by: both are nearly complete after a few texts. A gate whose form is there is then asked by
-itself. May not hide anything. Comes after the rules, before `gates`.
+and of both only what encoded text is told by: both are nearly complete after a few texts. A gate whose form is there is
+then asked by itself, where that makes a difference. May not hide anything. Comes after the rules, before `gates`.
 """
 
 from __future__ import annotations
@@ -14,27 +14,12 @@ from functools import cache
 from typing import Any
 
 from guard.redactors.engine import re2
-from guard.redactors.nested import PLAIN_PARTS
+from guard.redactors.nested import SAYS_BASE64
 from guard.redactors.shapes import FORMS
 
 _MEMORY = 64 << 20
 _CANARY = b"a@example.com"
 _SIGN = "[ .-]"
-_FIRST, _THIRD = (re.compile(part) for part in PLAIN_PARTS)
-
-
-def _form(char: str) -> str:
-    """One sign for all letters, or digits, that are alike in encoded text."""
-    if not char.isascii() or not char.isalnum():
-        return char
-    third = _THIRD.fullmatch(char) is not None
-    if char.isdigit():
-        return "0" if third else "1"
-    return _LETTER[_FIRST.fullmatch(char) is not None, third]
-
-
-_LETTER = {(True, True): "P", (True, False): "Q", (False, True): "R", (False, False): "N"}
-_FORM = bytes(ord(_form(chr(code))) for code in range(256))
 FORMED: Mapping[str, str] = {
     "id": re.sub(r"\[-\+A\]|-", lambda match: "[ .+A-]" if len(match.group()) > 1 else _SIGN, FORMS),
     "card": "0(?:[ -]?0){11}",
@@ -43,18 +28,21 @@ FORMED: Mapping[str, str] = {
     "mac": r"[A0]{2}(?:[:-][A0]{2}){5}|[A0]{4}\.[A0]{4}\.[A0]{4}",
     "dial": r"\+ ?\(?0(?:[ ./()-]{0,3}0){6}",
     "grouped": "000[)]?[-. ]? ?000[-.]0000|000[ -]0000[ -]0000",
-    "base64": "(?:[PQ][A0+/_-][PR2][A0+/_-]){4}",
+    "base64": SAYS_BASE64.pattern,
     "hex": "[A0]{24}",
 }
-"""What the form of every text holds that these gates match, with `A` for a letter, `0` for a digit and `2` for some; others are looked for as they are."""
-_SIGNS = {"A": "PQRN", "0": "01", "2": "0"}
+"""What every text holds that these gates match, with `A` for a letter and `0` for a digit; others are looked for as they are."""
+_SIGNS = {"A": "A-Za-z", "0": "0-9"}
+_SHAPED = frozenset(FORMED) - {"base64"}
 SHORTER: Mapping[str, str] = {"inside": "[.]atlasv1[.]|[0-9]Q~|[0-9]:A[A-Za-z0-9_-]{6}|[0-9a-f]-us[0-9]"}
 """What stands in the set of words for a gate that counts."""
 
 
-def spelled(form: str) -> str:
-    """A form in the signs that the set of forms sees."""
-    pieces = re.split(r"(\{[0-9,]+\})", form)
+def spelled(name: str) -> str:
+    """The form of a gate as a pattern."""
+    if name not in _SHAPED:
+        return FORMED[name]
+    pieces = re.split(r"(\{[0-9,]+\})", FORMED[name])
     return "".join(piece if piece[:1] == "{" and piece[-1:] == "}" else _classes(piece) for piece in pieces)
 
 
@@ -68,30 +56,23 @@ def _classes(piece: str) -> str:
 
 
 class Passes:
-    """All gates, by the numbers that they have in `patterns`: names and patterns."""
+    """All gates, by the numbers that they have in `patterns`: names and patterns. What is in `unsure` must be asked by itself."""
 
     def __init__(self, patterns: Sequence[tuple[str, str]]) -> None:
         raw = tuple(pattern.encode() for _, pattern in patterns)
         self.each = alone(raw)
         self._spoken = [number for number, (name, _) in enumerate(patterns) if name not in FORMED]
         self._formed = [number for number, (name, _) in enumerate(patterns) if name in FORMED]
-        self._short = frozenset(number for number in self._spoken if patterns[number][0] in SHORTER)
+        self.unsure = frozenset(number for number, (name, _) in enumerate(patterns) if name in FORMED or name in SHORTER)
         words = [patterns[number] for number in self._spoken]
         self._words = _built(tuple(SHORTER.get(name, pattern).encode() for name, pattern in words), canary=True)
-        self._forms = _built(tuple(spelled(FORMED[patterns[number][0]]).encode() for number in self._formed))
+        self._forms = _built(tuple(spelled(patterns[number][0]).encode() for number in self._formed))
 
     def __call__(self, raw: bytes) -> list[int]:
-        """The numbers of the gates that match somewhere."""
-        words, forms = self._words.Match(raw), self._forms.Match(raw.translate(_FORM))
-        if not words and not forms:
-            return []
-        found = [self._spoken[number] for number in words or ()]
-        formed = [self._formed[number] for number in forms or ()]
-        return [
-            gate
-            for gate in (*found, *formed)
-            if (gate in self._spoken and gate not in self._short) or self.each[gate].search(raw)
-        ]
+        """The numbers of the gates that match somewhere, and of `unsure` ones whose form is there."""
+        words, forms = self._words.Match(raw), self._forms.Match(raw)
+        found = [self._spoken[number] for number in words] if words else []
+        return found + [self._formed[number] for number in forms] if forms else found
 
 
 @cache

@@ -18,7 +18,7 @@ from guard.redactors.phone import OTHER as PHONE_OTHER
 from guard.redactors.phone import SPELLED
 from guard.redactors.phone import WORDS as PHONE_WORDS
 from guard.redactors.prefixes import PREFIXES
-from guard.redactors.tables import listed, valued
+from guard.redactors.tables import Tables
 from guard.redactors.telling import WORDS as KEY_WORDS
 
 NAMES, TELLS, TOLD, PAIR, DIALS, CARRY, SIGN, RUNS = 1, 2, 4, 8, 16, 32, 64, 128
@@ -97,9 +97,10 @@ class Saying:
 
     def meant(self, words: list[bytes], text: str, raw: bytes) -> bool:
         """Whether one of these words says something where it stands in this text; `raw` is the same in bytes."""
-        return any(self._meant(word.decode(), self._says(word), text, raw) for word in words)
+        tables = Tables(text)
+        return any(self._meant(word.decode(), self._says(word), text, raw, tables) for word in words)
 
-    def _meant(self, word: str, kinds: int, text: str, raw: bytes) -> bool:
+    def _meant(self, word: str, kinds: int, text: str, raw: bytes, tables: Tables) -> bool:
         if (kinds & RUNS and "curl " in text) or (kinds & NAMES and "PRIVATE KEY" in text):
             return True
         if kinds & SIGN and any(_signs_in(raw, sign.encode()) for sign in signs(word)):
@@ -107,19 +108,19 @@ class Saying:
         if not kinds & ~(SIGN | RUNS):
             return False
         size = len(word)
-        return any(self._at(kinds, text, at, at + size) for at in _places(word, text) if _whole(text, at, at + size))
+        return any(self._at(kinds, text, at, at + size, tables) for at in _places(word, text) if _whole(text, at, at + size))
 
-    def _names(self, text: str, start: int, end: int) -> bool:
+    def _names(self, text: str, start: int, end: int, tables: Tables) -> bool:
         """Whether a word is a part of the name of a field, of a variable, of what stands beside it, or in a list."""
         if _NAMED.match(text, end) is not None or _open(text, end) or _SET.match(text, end) is not None:
             return True
-        return _beside(text, start)
+        return _beside(text, start, tables)
 
-    def _at(self, kinds: int, text: str, start: int, end: int) -> bool:
+    def _at(self, kinds: int, text: str, start: int, end: int, tables: Tables) -> bool:
         """Whether a word of these kinds says something at this place."""
         if kinds & NAMES and _ASSIGNS.match(text, end) is not None:
             return True
-        if kinds & (NAMES | TELLS) and self._names(text, start, end):
+        if kinds & (NAMES | TELLS) and self._names(text, start, end, tables):
             return True
         if kinds & TOLD and sum(map(str.isdigit, text[end : end + _NEAR])) >= _DIGITS:
             return True
@@ -133,14 +134,14 @@ class Saying:
         return any(self._phone.match(text, start + at) is not None for at in begins)
 
 
-def _beside(text: str, start: int) -> bool:
+def _beside(text: str, start: int, tables: Tables) -> bool:
     """Whether the text that a word stands in is the item of a list, or the value of a field that may name what stands beside it."""
     opening = text.rfind('"', 0, start)
     before = text[max(0, opening - 240) : max(0, opening)].rstrip()
     if before[-1:] != ":":
-        return before[-1:] in {"[", ","} and listed(text)
+        return before[-1:] in {"[", ","} and tables.listed()
     name = before[:-1].rstrip()[:-1]
-    return role(name[name.rfind('"') + 1 :]) == NAMING and valued(text)
+    return role(name[name.rfind('"') + 1 :]) == NAMING and tables.valued()
 
 
 def _whole(text: str, start: int, end: int) -> bool:

@@ -12,6 +12,29 @@ _VALUES = tuple(f'{word}"' if len(word) > 1 else f'"{word}"' for word in VALUE_W
 _COLUMNS = tuple(f'{word}":[' for word in COLUMN_WORDS)
 
 
+class Tables:
+    """What the two questions say of one text, each asked once at most: it may hold as many words that tell as it has room for."""
+
+    __slots__ = ("_listed", "_text", "_valued")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._valued: bool | None = None
+        self._listed: bool | None = None
+
+    def valued(self) -> bool:
+        """As below."""
+        if self._valued is None:
+            self._valued = valued(self._text)
+        return self._valued
+
+    def listed(self) -> bool:
+        """As below."""
+        if self._listed is None:
+            self._listed = listed(self._text)
+        return self._listed
+
+
 def valued(text: str) -> bool:
     """Whether a field is there that may hold what another one names."""
     low = text.lower()

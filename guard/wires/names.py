@@ -16,6 +16,7 @@ from guard.core.values import digest
 _LEGAL = re.compile(r"[a-zA-Z0-9_-]+")
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 _READABLE = 40  # characters of an illegal id or name that stay readable
+_ROOM = 64
 _DIGITS = (8, 22)  # hexadecimal digits of the digest: as a rule, and where another tool has that name
 
 
@@ -26,8 +27,11 @@ def legal(text: str, most: int | None = None) -> str:
     return _made(text, _DIGITS[0])
 
 
-def _made(text: str, digits: int) -> str:
-    return f"{_ILLEGAL.sub('_', text)[:_READABLE] or 'unnamed'}_{digest(text)[:digits]}"
+def _made(text: str, digits: int, most: int = _ROOM) -> str:
+    """Readable text and a digest, or of the digest alone what fits, where there is no room for both."""
+    room = min(_READABLE, most - digits - 1)
+    readable = (_ILLEGAL.sub("_", text)[:_READABLE] or "unnamed")[: max(room, 0)]
+    return f"{readable}_{digest(text)[:digits]}" if readable else digest(text)[:most]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +50,7 @@ class Spelling:
         """The name when the provider takes it, else a stand-in made from it."""
         if self.takes(name):
             return name
-        made = _made(name, digits)
+        made = _made(name, digits, self.most - self.letter)
         return made if self.takes(made) else f"_{made}"
 
 

@@ -30,7 +30,7 @@ def in_order(parsed: ParsedCall, bound: BoundCall, valid: ValidCall, session: Se
     """What fits."""
     bind(parsed, session)
     validate(bound, ref, sha)
-    ground(valid, session, ledger)
+    ground(valid, session, ledger, sha)
 
 
 def skipping_bind(call: ToolCall, parsed: ParsedCall, session: Session, ref: Ref) -> None:
@@ -42,8 +42,8 @@ def skipping_bind(call: ToolCall, parsed: ParsedCall, session: Session, ref: Ref
 
 def skipping_validate(parsed: ParsedCall, bound: BoundCall, session: Session, ledger: Ledger) -> None:
     """Only a valid call is grounded."""
-    ground(parsed, session, ledger)  # type: ignore[arg-type]
-    ground(bound, session, ledger)  # type: ignore[arg-type]
+    ground(parsed, session, ledger, sha)  # type: ignore[arg-type]
+    ground(bound, session, ledger, sha)  # type: ignore[arg-type]
 
 
 def skipping_ground(bound: BoundCall, valid: ValidCall, session: Session, judge: Authorizer, facts: Facts) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from operator import is_
 
 from guard.core.values import Json, JsonObject
 from guard.integrations.mcp.messages import VERSIONS, RemoteError, is_id
@@ -19,6 +20,9 @@ _PARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]
 _STATE = re.compile(r"[a-z0-9][a-z0-9_*/@-]{0,255}=[!-+\--<>-~]{1,256}")
 _MOST = 512  # characters of a trace's state
 _OWN = "guard/"
+_HOLDERS = ("content", "contents", "messages", "resource", "roots")
+"""Where a client's messages hold what may have a `_meta` of its own: blocks, embedded resources, roots."""
+_DEEPEST = 12
 _VERSION = "io.modelcontextprotocol/protocolVersion"
 _NO_VERSION = -32022
 
@@ -55,11 +59,27 @@ def of_client(params: Mapping[str, Json]) -> JsonObject:
 
 
 def cleared(said: Json) -> Json:
-    """A client's parameters or result, with nothing beside them but what the server gets of it."""
-    if not isinstance(said, dict) or "_meta" not in said:
+    """A client's parameters or result, with nothing beside them, nor beside the blocks and roots in them, but what the server gets of it."""
+    if not isinstance(said, dict):
         return said
+    inner = _bare(said, _DEEPEST)
+    if "_meta" not in said:
+        return inner
     found = of_client(said)
-    return {**{name: item for name, item in said.items() if name != "_meta"}, **({"_meta": found} if found else {})}
+    return {**inner, **({"_meta": found} if found else {})}
+
+
+def _bare(said: Json, depth: int) -> Json:
+    """The same without any `_meta` in it, where a message may have one; what is nested deeper than any message is left out."""
+    if isinstance(said, list):
+        items = [_bare(item, depth - 1) for item in said] if depth else []
+        return said if len(items) == len(said) and all(map(is_, items, said)) else items
+    if not isinstance(said, dict):
+        return said
+    held = {name: _bare(said[name], depth - 1) if depth else None for name in _HOLDERS if name in said}
+    if "_meta" not in said and all(item is said[name] for name, item in held.items()):
+        return said
+    return {name: held.get(name, item) for name, item in said.items() if name != "_meta"}
 
 
 def _is_state(state: str) -> bool:
