@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from guard.cli.verifying import Verifiable
 from guard.proof.chains import Problem, Record
 from guard.proof.closing import file_digest
 from guard.proof.exports import read_export
 from guard.proof.segments import Segments
+from guard.proof.tables import Carried
 
 
 class Earlier:
@@ -43,7 +44,9 @@ def _firsts(store: Verifiable) -> dict[int, int]:
     return {number: page[0].seq for number, page in pages.items() if page}
 
 
-def carried(segments: Segments) -> Mapping[str, str]:
-    """The grants that stood when the last of the dropped months was closed, with their digests."""
-    found = [segments.closed[number].grants for number in sorted(segments.dropped)]
-    return found[-1] if found else {}
+def carried(segments: Segments) -> Carried:
+    """The grants and kills that stood when the last of the dropped months was closed, with their digests."""
+    if not segments.dropped:
+        return Carried()
+    last = segments.closed[max(segments.dropped)]
+    return Carried(last.grants, last.kills)

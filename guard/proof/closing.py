@@ -18,6 +18,7 @@ from guard.core.exported import first_line, record_line
 from guard.core.log import NOTHING, Head, Log, Sealed, Tabled
 from guard.core.ports import Event
 from guard.core.values import Json
+from guard.proof.killed import stop_digest
 from guard.proof.segments import CLOSED, DROPPED
 from guard.proof.tables import standing_digest
 from guard.stores.stamp import time_text
@@ -106,11 +107,12 @@ def file_digest(path: str | Path) -> tuple[str, int]:
 
 
 def closed(made: Segment, month: str, until: float, actor: Mapping[str, Json], tabled: Mapping[str, Tabled]) -> Event:
-    """The record of a closed month. It names the grants that stand, since the records that gave them may leave."""
+    """The record of a closed month. It names the grants and kills that stand, since the records that gave and set them may leave."""
     grants = {name: standing_digest(one) for name, one in sorted(tabled.items()) if one.status == "given"}
+    kills = {name: stop_digest(one) for name, one in sorted(tabled.items()) if one.status == "set"}
     told: dict[str, Json] = {"number": made.number, "month": month, "until": time_text(until), "records": made.records}
     told |= {"behind": numbered(made.behind), "first": numbered(made.first), "last": numbered(made.last)}
-    told |= {"sha256": made.digest, "bytes": made.size, "grants": dict(grants)}
+    told |= {"sha256": made.digest, "bytes": made.size, "grants": dict(grants), "kills": dict(kills)}
     return {"kind": CLOSED, "actor": dict(actor), "segment": told}
 
 

@@ -5,6 +5,8 @@ Comes after `chains` and before `tables`.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -37,17 +39,40 @@ class Killed:
             scope["tool"] = tool.get("name") if isinstance(tool, dict) else None
             self.known[name] = {**scope, "by": str(actor.get("ref")) if isinstance(actor, dict) else ""}
 
-    def against(self, before: Mapping[str, Tabled], after: Mapping[str, Tabled]) -> Iterator[Problem]:
-        """What of the tables contradicts the records."""
-        for name in sorted({*self.known, *after}):
+    def against(
+        self,
+        before: Mapping[str, Tabled],
+        after: Mapping[str, Tabled],
+        stood: Mapping[str, str] | None = None,
+        *,
+        cut: bool = False,
+    ) -> Iterator[Problem]:
+        """What of the tables contradicts the records. `cut`: earlier records left; `stood`: digests of what was in force then, where a record says it."""
+        stood = stood if cut else {}
+        for name in sorted({*self.known, *after, *(stood or ())}):
             one = after.get(name)
             if name not in self.known:
-                if one == before.get(name):
-                    yield Problem("", f"kill {name} stands in the store, and no record is about it")
+                why = self._left(name, one, stood, cut=cut) if one == before.get(name) else ""
+                if why:
+                    yield Problem("", f"kill {name} {why}", *self.place.get(name, ()))
             elif one is None:
                 yield self._problem(name, "is not among the kills of the store")
             elif one == before.get(name):
                 yield from self._differing(name, one)
+
+    def _left(self, name: str, one: Tabled | None, stood: Mapping[str, str] | None, *, cut: bool) -> str:
+        """What is wrong with a kill of which no record says that it was set; such a record may have left with a closed month."""
+        digest = (stood or {}).get(name)
+        if one is None:
+            return "was in force when a month was closed that left, and is not among the kills of the store"
+        if digest is not None and digest != stop_digest(one):
+            return "covers something else in the store than when a month was closed that left"
+        if one.status == "cleared":
+            there = cut and (digest is None or name in self.cleared)
+            return "" if there else "is cleared in the store, and no record says so"
+        if name in self.cleared:
+            return "is set in the store, and cleared by the records"
+        return "" if digest is not None or stood is None else "stands in the store, and no record is about it"
 
     def _differing(self, name: str, one: Tabled) -> Iterator[Problem]:
         status, said = "cleared" if name in self.cleared else "set", self.known[name]
@@ -63,3 +88,8 @@ class Killed:
 
     def _problem(self, name: str, what: str) -> Problem:
         return Problem("", f"kill {name} {what}", *self.place[name])
+
+
+def stop_digest(one: Tabled) -> str:
+    """What a closed month keeps of a kill in force: a digest of what it covers."""
+    return hashlib.sha256(json.dumps({name: one.says.get(name) for name in _SCOPE}, sort_keys=True).encode()).hexdigest()

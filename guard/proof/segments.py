@@ -31,6 +31,7 @@ class Closed(NamedTuple):
     seq: int
     when: str
     grants: Mapping[str, str]
+    kills: Mapping[str, str] | None = None  # None: an older record, which does not say what was stopped
 
 
 class Dropped(NamedTuple):
@@ -74,8 +75,10 @@ class Segments:
         if body["kind"] == CLOSED and type(told["records"]) is int:
             heads = (_heads(told["behind"]), _heads(told["last"]))
             grants = {str(name): str(own) for name, own in told.get("grants", {}).items()}
+            stops = told.get("kills")
+            kills = {str(name): str(own) for name, own in stops.items()} if isinstance(stops, dict) else None
             names = str(told["month"]), told["records"], *heads, str(told["sha256"])
-            self.closed.setdefault(number, Closed(number, *names, seq, when, grants))
+            self.closed.setdefault(number, Closed(number, *names, seq, when, grants, kills))
         elif body["kind"] == DROPPED and number in self.closed and told["sha256"] == self.closed[number].digest:
             self.dropped.setdefault(number, Dropped(seq, when, str(body["actor"].get("ref", ""))))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from guard.core.log import Tabled
 from guard.proof import killed
@@ -43,6 +43,13 @@ _TOLD: Final = {
 _STANDING: Final = ("scope", "uses", "until", "need", "tenant", "principal", "conversation", "tool", "definition", "approval")
 Place = tuple[int, int]
 _Call = tuple[str, ...]
+
+
+class Carried(NamedTuple):
+    """Digests of what stood when the last month was closed whose records left; no kills (None): its record is of a version that did not say."""
+
+    grants: Mapping[str, str] = {}
+    kills: Mapping[str, str] | None = {}
 
 
 class Replay:
@@ -143,18 +150,18 @@ class Replay:
         self.status[name], self.place[name] = status, place
 
     def against(
-        self, before: Mapping[str, Tabled], after: Mapping[str, Tabled], carried: Mapping[str, str] | None = None
+        self, before: Mapping[str, Tabled], after: Mapping[str, Tabled], carried: Carried | None = None
     ) -> Iterator[Problem]:
         """What of the tables contradicts the records, where it was the same before these were read and is behind; first what of the records themselves cannot be.
 
-        `carried`: where earlier records left with closed months, the grants that stood then. No approval was open then, so what is over is not compared.
+        `carried`: where earlier records left with closed months, what stood then. No approval was open then, so what is over is not compared.
         """
         yield from self.wrong
         if carried is not None:
-            before, after = self._without(before, carried), self._without(after, carried)
+            before, after = self._without(before, carried.grants), self._without(after, carried.grants)
         grants = {name: one for name, one in after.items() if one.status in ("given", "revoked") and name.startswith("gr_")}
-        kills = {name: one for name, one in after.items() if one.status in ("set", "cleared") and name.startswith("ki_")}
-        yield from self.kills.against(before, kills)
+        kills = {name: one for name, one in after.items() if _stop(name, one)}
+        yield from self.kills.against(before, kills, None if carried is None else carried.kills, cut=carried is not None)
         for name in sorted({*before, *self.status} - {*grants, *kills, *self.grants.given, *self.kills.known}):
             one = after.get(name)
             if one is None and name in self.status:
@@ -166,7 +173,7 @@ class Replay:
     def _without(self, rows: Mapping[str, Tabled], carried: Mapping[str, str]) -> dict[str, Tabled]:
         """Rows without those whose records all left: approvals that are over, grants that were revoked or stand as they stood."""
         known = {*self.status, *self.grants.given}
-        return {name: one for name, one in rows.items() if name in known or not _left(one, carried.get(name))}
+        return {name: one for name, one in rows.items() if name in known or _stop(name, one) or not _left(one, carried.get(name))}
 
     def _differing(self, name: str, one: Tabled) -> Iterator[Problem]:
         status, votes = self.status.get(name), tuple(self.votes.get(name, ()))
@@ -202,6 +209,11 @@ class Replay:
 def _kind(body: str) -> str:
     begin = body.find(_KIND, 0, _NEAR) + len(_KIND)
     return body[begin : body.find('"', begin, begin + _NEAR)]
+
+
+def _stop(name: str, one: Tabled) -> bool:
+    """Whether a row is a kill's, of which is told apart what left."""
+    return one.status in ("set", "cleared") and name.startswith("ki_")
 
 
 def _left(one: Tabled, carried: str | None) -> bool:
