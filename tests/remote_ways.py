@@ -22,6 +22,7 @@ import httpx
 import uvicorn
 from conformance import Seen, Way, seen
 from conformance_scenarios import POLICY, TOOLS, Call, Scenario, breaks, is_odd
+from life_kit import until
 from mcp_kit import Hand, Talk
 
 from guard import AsyncGuard, Guard, PolicyWarning, ToolError
@@ -33,6 +34,8 @@ from guard.web.app import application
 from guard.web.remote import Remote
 from guard.web.tokens import Tokens
 
+HASTY = ("slow", "sent")
+"""Tools of the scenarios whose time-out the policy makes shorter than they take."""
 SERVER = Path(__file__).parent / "conformance_server.py"
 
 
@@ -87,11 +90,18 @@ class Sidecar(Elsewhere):
         call = {"id": call_id, "tool": tool, "arguments": text}
         said = self._ask("decide", session=session, conversation="c", call=call)
         if said["decision"] == "allow":
-            said = self._ask("report", ticket=said["ticket"], **run_here(tool, said["arguments"]))
+            ended = self._given_up(tool, said["arguments"]) if tool in HASTY else run_here(tool, said["arguments"])
+            said = self._ask("report", ticket=said["ticket"], **ended)
         [outcome] = self.newest(1)
         assert (said["status"], said["reason"]) == (outcome.status, outcome.reason)
         assert not isinstance(outcome.content, str) or said["content"] == outcome.content
         return seen(outcome, self.own)
+
+    def _given_up(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """A loop that gives a tool no longer than the policy does: it lets it go on, as a program's own tools do, and reports that nobody knows. The conversation has no other call."""
+        threading.Thread(target=run_here, args=(tool, arguments)).start()
+        until(lambda: [row.outcome is not None for row in self.guard.store.rows(self.chat.ref)] == [True])
+        return {"status": "unknown"}
 
     def _ask(self, verb: str, **body: Any) -> Any:
         answer = self.http.post(f"/{verb}", json=body)

@@ -1,4 +1,4 @@
-"""Both drivers under fire: time-outs, Ctrl-C, exceptions that are no Exception, overlap and order."""
+"""Both drivers under fire: Ctrl-C, exceptions that are no Exception, overlap and order."""
 
 from __future__ import annotations
 
@@ -113,58 +113,6 @@ def test_an_interrupt_in_a_loader_goes_up_and_nothing_runs(tmp_path: Path, kind:
         handle(guard, ("owned", 1), ("act", 2), ("look", 3))
 
     assert [row.status for row in rows(guard.store, guard)] == ["refused"] * 3
-
-
-# -- time-outs ---------------------------------------------------------------------------------------------------------
-
-
-def stubborn(n: int) -> Any:
-    """A coroutine that keeps cancellation to itself for a while."""
-
-    async def wait() -> str:
-        for _ in range(3):
-            try:
-                await asyncio.sleep(0.15)
-            except asyncio.CancelledError:
-                continue
-        return "late"
-
-    return wait()
-
-
-def slow(n: int) -> Any:
-    threading.Event().wait(0.3)
-    return "late"
-
-
-async def dozing(n: int) -> str:
-    await asyncio.sleep(30)
-    return "late"
-
-
-SLOW = [
-    pytest.param(Guard, False, slow, id="sync tool in Guard"),
-    pytest.param(AsyncGuard, False, slow, id="sync tool in AsyncGuard"),
-    pytest.param(AsyncGuard, True, dozing, id="async tool"),
-    pytest.param(AsyncGuard, True, stubborn, id="async tool that ignores cancellation"),
-]
-
-
-@pytest.mark.parametrize(("kind", "waits", "body"), SLOW)
-def test_a_timeout_is_no_data_and_an_action_is_unknown(tmp_path: Path, kind: Any, waits: bool, body: Body) -> None:
-    """A look-up failed, an action may have happened; siblings keep their results and an equal action is not run again."""
-    guard = load(kind, tmp_path, waits=waits, brief=body, hurry=body)
-    turn = handle(guard, ("act", 0), ("brief", 1), ("hurry", 2), ("look", 3))
-
-    assert found(turn) == [
-        ("done", None),
-        ("failed", Reason.TOOL_TIMED_OUT),
-        ("unknown", Reason.OUTCOME_UNKNOWN),
-        ("done", None),
-    ]
-    again = handle(guard, ("look", 9), ("hurry", 2))
-    assert found(again)[1] == ("unknown", Reason.OUTCOME_UNKNOWN)
-    assert [event.body.count('"call.begin"') for event in guard.store.audit()].count(1) == 2
 
 
 # -- overlap and order -------------------------------------------------------------------------------------------------

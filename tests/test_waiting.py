@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import pytest
 from life_kit import DONE, LEASE, UNKNOWN, DiedError, Life, Mortal, a_life, error, lives, plain_lives, reply, said, until
 
+from guard.core.acting import Joined
 from guard.errors import StoreError
 from guard.runner import drivers, drivers_async
+from guard.runner.waiting import Watch
 
 
 @pytest.fixture(params=lives)
@@ -84,14 +86,35 @@ def test_patience_ends(life: Life, hasty: None, tool: str) -> None:
     assert len(life.ran) == 1
 
 
-def test_patience_is_for_the_whole_reply(life: Life, hasty: None) -> None:
-    """Whoever waits for three calls of others waits no longer than for one."""
+class Counting(Watch):
+    """A watch that says until when it may look, and how often it looked when that was over."""
+
+    made: ClassVar[list[Counting]] = []
+
+    def __init__(self, store: Any, row: Any, until: float) -> None:
+        super().__init__(store, row, until)
+        self.until, self.looks, self.over = until, 0, 0
+        self.made.append(self)
+
+    def look(self) -> Joined | None:
+        self.looks += 1
+        self.over += monotonic() >= self.until
+        return super().look()
+
+
+def test_patience_is_for_the_whole_reply(life: Life, hasty: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for three calls of others waits no longer than for one: all end at the same moment, and are looked at once more at most after it."""
+    for module in (drivers, drivers_async):
+        monkeypatch.setattr(module, "Watch", Counting)
+    monkeypatch.setattr(Counting, "made", [])
     for n in (1, 2, 3):
         life.dies("once", n, call_id=f"x{n}", lost=False)
-    begun = monotonic()
     found = life.propose(life.process(), ("once", 1), ("once", 2), ("once", 3))
     assert [said(one) for one in found] == [UNKNOWN] * 3
-    assert monotonic() - begun < 0.25
+    first, second, third = Counting.made
+    assert first.until == second.until == third.until
+    assert (second.looks, third.looks) == (1, 1)
+    assert max(one.over for one in Counting.made) <= 1
 
 
 def test_one_who_is_lost_meanwhile_is_not_waited_for(life: Life, hasty: None) -> None:

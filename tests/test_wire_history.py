@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import sys
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -188,15 +189,27 @@ def test_closing_all_without_an_outcome_raises(name):
 
 @both
 def test_closing_all_costs_linear_time(name):
-    """Four times as many open messages take about four times as long."""
+    """Four times as many open messages take about four times as many steps of the interpreter."""
 
-    def seconds(size):
+    def steps(size):
         history = [said(name, f"c{number}") for number in range(size)]
-        begin = time.thread_time()
-        wire(name).close_all(history, new_outcomes)
-        return time.thread_time() - begin
+        taken = Counter()
 
-    assert seconds(2_000) < seconds(500) * 10 + 0.5
+        def step(frame, event, _):
+            frame.f_trace_opcodes = True
+            taken[event] += 1
+            return step
+
+        before = sys.gettrace()
+        sys.settrace(step)
+        try:
+            wire(name).close_all(history, new_outcomes)
+        finally:
+            sys.settrace(before)
+        return taken["opcode"]
+
+    wire(name).close_all([said(name, "c")], new_outcomes)  # what is made once is made
+    assert 100 < steps(400) < steps(100) * 4.5
 
 
 @both

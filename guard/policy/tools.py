@@ -19,7 +19,7 @@ from guard.policy.ceilings import tool_ceilings
 from guard.policy.checks import CheckFunction, checks
 from guard.policy.effects import Around, Life, life
 from guard.policy.fields import normal, takes, visible, with_fields
-from guard.policy.filled import Own, check_records, filled
+from guard.policy.filled import Own, check_records, filled, warn_targets
 from guard.policy.grounds import Context, grounds, prerequisites
 from guard.policy.hints import warn_identities, warn_untyped
 from guard.policy.limits import tool_limits
@@ -107,6 +107,7 @@ def _compile(entry: Entry, problems: Problems) -> Tool | None:
     fill = filled(tool, schema, _own(entry.declared), entry.item, problems)
     if entry.declared is not None or schema.source:  # without a program and a schema nothing is known of the arguments
         check_records(tool, schema, fill, fields.get("resource", entry.item), problems)
+        warn_targets(tool, schema, fill, fields.get("unknown", entry.item), problems)
     lossless = language.choice(fields.get("coerce"), problems, "coerce", ("lossless",)) == "lossless"
     supplied = ("idempotency_key",) if keyed and "http" not in fields else ()
     bounds = tool_ceilings(fields.get("ceilings"), entry.ceilings, problems)

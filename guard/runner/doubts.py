@@ -139,7 +139,11 @@ class Doubts:
         tool = self._guard.policy.tools.get(row.call.tool)
         if tool is None:
             return "nothing: the policy has no such tool"
-        return f"the same {row.call.tool} in this conversation" if tool.target is None else tool.target.words(row.call.tool)
+        return (
+            f"the same {row.call.tool} in this conversation"
+            if tool.target is None
+            else tool.target.words(row.call.tool, row.arguments or {})
+        )
 
     def _shown(self, row: CallRow) -> Unknown:
         ref = row.key.ref
