@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, Final
 
-from guard.auditing import moments, questions, standing
+from guard.auditing import left, moments, questions, spoofs, standing
 from guard.auditing.entry import Entry, entry
 from guard.auditing.log import Log, found, size
 from guard.auditing.steps import step
@@ -62,13 +63,14 @@ def report(
         "made_at": _text(log.now()),
         "over": log.now() >= end,
         "records": sum(kinds.values()),
+        "left": [left.plain(one) for one in left.left(log, begin, end)],
         "totals": {**totals, **_ran(log, window, kinds), **asked.totals()},
         "days": days,
         **_refused(log, window),
         **asked.lists(LISTED),
         "grants": standing.grants(log, replace(window, kinds=standing.KINDS, newest=False, limit=standing.MOST), LISTED),
         "unknown": _unknown(log, window),
-        "spoofs": _listed(log, replace(window, spoof=True), _spoof),
+        "spoofs": _spoofs(log, window),
         "changes": _of_all(log, replace(window, kinds=_CHANGES)),
         "events": _of_all(log, replace(window, kinds=_EVENTS)),
         "proof": _proof(log, window, verified, heads),
@@ -110,7 +112,7 @@ def _ran(log: Log, window: Sought, kinds: Mapping[str, int]) -> dict[str, int]:
         "ended_well": ends.get("ok", 0),
         "failed": sum(number for state, number in ends.items() if state != "ok"),
         "by_grant": sum(kinds.get(kind, 0) for kind in standing.KINDS),
-        "spoof_attempts": _count(log, replace(window, spoof=True)),
+        "spoof_attempts": spoofs.count(log, window),
     }
 
 
@@ -158,6 +160,12 @@ def _concerning(log: Log, sought: Sought) -> int:
     """How many such records there are, of the tenant and of none."""
     counted = log.tally(replace(sought, tenant=None), ("tenant",))
     return sum(number for (tenant,), number in counted if sought.tenant is None or tenant in (None, sought.tenant))
+
+
+def _spoofs(log: Log, window: Sought) -> JsonObject:
+    """The first spoofs, one of each call."""
+    rows = [_spoof(one) for one in islice(spoofs.proposals(log, window), LISTED)]
+    return {"all": len(rows) if len(rows) < LISTED else spoofs.count(log, window), "rows": [*rows]}
 
 
 def _spoof(one: Entry) -> JsonObject:
