@@ -66,8 +66,9 @@ def _sections(made: Any, link: _Linked) -> Iterator[str]:
 
 _FIGURES = (
     ("proposed", "proposed", ""), ("allowed", "allowed", "a"), ("held", "held", "h"), ("refused", "refused", "r"), ("approved", "approved", "a"),
-    ("rejected", "rejected", "r"), ("by_grant", "by a standing grant", "a"), ("expired", "expired", "h"), ("undecided", "undecided", "h"), ("ended_well", "ended well", "a"),
-    ("failed", "failed", "r"), ("spoof_attempts", "spoof attempts", "r"), ("quick_votes", "votes under 5 s", "h"),
+    ("rejected", "rejected", "r"), ("by_grant", "by a standing grant", "a"), ("expired", "expired", "h"), ("undecided", "undecided", "h"), ("cancelled", "cancelled", "h"),
+    ("revoked", "revoked", "r"), ("superseded", "superseded", "h"), ("ended_well", "ended well", "a"), ("failed", "failed", "r"), ("unknown", "outcome unknown", "r"),
+    ("spoof_attempts", "spoof attempts", "r"), ("quick_votes", "votes under 5 s", "h"),
 )  # fmt: skip
 
 
@@ -214,7 +215,11 @@ def _grants(made: Any, link: _Linked) -> Iterator[str]:
 
 
 def _never(made: Any, link: _Linked) -> Iterator[str]:
-    none = "Every question was decided in time."
+    totals = made["totals"]
+    otherwise = ", ".join(f"{totals[name]} {name}" for name in ("cancelled", "revoked", "superseded") if totals[name])
+    if otherwise:
+        yield paragraph(f"Ended before anybody decided, or before the yes was used: {otherwise}; see Every approval.")
+    none = "No question expired, and none waits undecided."
     heads = ("asked (UTC)", "tool", "for", "outcome", "approval", "call")
     yield listed(
         "Expired or undecided",

@@ -24,6 +24,7 @@ from guard.stores.chain import Verified
 LISTED: Final = 300
 """Rows of one list."""
 _DAY: Final = 86400
+_HOMES: Final = 200  # conversations that are looked up at once
 _CHANGES: Final = ("policy.loaded", "role.changed", "config.changed", "kill.*", "grant.created", "grant.revoked")
 _EVENTS: Final = (
     "audit.gap",
@@ -36,7 +37,7 @@ _EVENTS: Final = (
     "payload.erased",
     "key.*",
 )
-_TOLD: Final = ("audit.verify", "audit.segment_closed", "audit.segment_dropped")
+_TOLD: Final = ("audit.export", "audit.verify", "audit.segment_closed", "audit.segment_dropped")
 """Events that are told in the words of `steps`."""
 _DECIDED: Final = ("call.decided", "tool.refused")
 _VERDICTS: Final = {"allow": "allowed", "hold": "held", "refuse": "refused"}
@@ -112,8 +113,19 @@ def _ran(log: Log, window: Sought, kinds: Mapping[str, int]) -> dict[str, int]:
         "ended_well": ends.get("ok", 0),
         "failed": sum(number for state, number in ends.items() if state != "ok"),
         "by_grant": sum(kinds.get(kind, 0) for kind in standing.KINDS),
+        "unknown": _lost(log, window),
         "spoof_attempts": spoofs.count(log, window),
     }
+
+
+def _lost(log: Log, window: Sought) -> int:
+    """How many calls were unknown and have no end of their own in the month: with those that ended well and that failed they are those that began."""
+    lost = set(log.filed(replace(window, kinds=("call.unknown",), newest=False), spoofs.CALL))
+    homes = sorted({str(conversation) for _, conversation, _, _ in lost})
+    for start in range(0, len(homes), _HOMES):
+        some = tuple(homes[start : start + _HOMES])
+        lost -= set(log.filed(replace(window, kinds=("call.end",), conversation=some, newest=False), spoofs.CALL))
+    return len(lost)
 
 
 def _refused(log: Log, window: Sought) -> JsonObject:

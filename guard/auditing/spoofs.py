@@ -14,7 +14,8 @@ from guard.auditing.log import Log, found
 from guard.core.searching import Sought
 from guard.stores import filing
 
-_CALL: Final = ("tenant", "conversation", "turn", "position")
+CALL: Final = ("tenant", "conversation", "turn", "position")
+"""What is filed of a record that says which call it is about."""
 _BEFORE: Final = 31 * 86400  # seconds for which a question may have waited
 
 
@@ -25,11 +26,11 @@ class Once:
         self._seen: set[tuple[Any, ...]] = set()
         if sought.since is not None:
             earlier = replace(sought, since=max(sought.since - _BEFORE, 0), until=sought.since, spoof=True, limit=None)
-            self._seen.update(log.filed(earlier, _CALL))
+            self._seen.update(log.filed(earlier, CALL))
 
     def new(self, one: Entry) -> bool:
         """Whether no other record of its call came before."""
-        return self.first(tuple(filing.cut(one.at(name)) for name in _CALL))
+        return self.first(tuple(filing.cut(one.at(name)) for name in CALL))
 
     def first(self, call: tuple[Any, ...]) -> bool:
         """The same of what is filed. What belongs to no call is one of its own."""
@@ -47,4 +48,4 @@ def proposals(log: Log, sought: Sought) -> Iterator[Entry]:
 def count(log: Log, sought: Sought) -> int:
     """How many calls there are of which `proposals` gives a record."""
     once = Once(log, sought)
-    return sum(map(once.first, log.filed(replace(sought, spoof=True, newest=False), _CALL)))
+    return sum(map(once.first, log.filed(replace(sought, spoof=True, newest=False), CALL)))

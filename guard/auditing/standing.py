@@ -11,11 +11,13 @@ from typing import Any, Final
 from guard.auditing.entry import Entry
 from guard.auditing.log import Log, found
 from guard.core.briefing import utc
+from guard.core.kills import Stop, words
 from guard.core.searching import Sought
 from guard.core.values import JsonObject, is_number
 
 KINDS: Final = ("grant.used",)
 """What is on record of each call that a grant answered."""
+_SCOPE: Final = {"tool": ("tool", "name"), "conversation": ("conversation",), "tenant": ("tenant",)}
 MOST: Final = 20_000
 """Uses that are read for the list of one month."""
 
@@ -48,11 +50,24 @@ def _of(one: Entry) -> JsonObject:
 def said(one: Entry) -> str:
     """What a record of a change or an event says, in one line."""
     kind = one.text("kind")
-    told = _grant(one) if kind.startswith("grant.") else _policy(one)
+    told = _grant(one) if kind.startswith("grant.") else _kill(one) if kind.startswith("kill.") else _policy(one)
     counts = one.at("counts")
     if isinstance(counts, dict):
         told += [f"{name}: {number}" for name, number in counts.items()]
     return "; ".join(told)
+
+
+def _kill(one: Entry) -> list[str]:
+    """What a kill stops, or stopped until it was cleared, why, and how many questions and unused yeses it ended."""
+    scope = {name: one.text(*path) or None for name, path in _SCOPE.items()}
+    what = words(Stop(id=one.text("kill", "id"), **scope))
+    done = "let go on" if one.text("kind") == "kill.cleared" else "stopped"
+    ended = [
+        f"{text} {number}"
+        for name, text in (("cancelled", "questions cancelled:"), ("revoked", "unused yeses revoked:"))
+        if (number := one.at("kill", name))
+    ]
+    return [f"{done}: {what}", *filter(None, (one.text("kill", "reason"),)), *ended]
 
 
 def _grant(one: Entry) -> list[str]:
