@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from guard.auditing import charts
+from guard.auditing.blocks_proof import gone, proof
 from guard.auditing.inert import markup
 from guard.auditing.pieces import Cells, Link, Raw, counted, figure, lasted, listed, paragraph, section, table, time
 from guard.auditing.uncounted import verb
@@ -32,8 +33,12 @@ class _Linked:
 
 
 def _sections(made: Any, link: _Linked) -> Iterator[str]:
+    if made["left"]:  # figures and lists would say that nothing happened
+        yield from gone(made["left"])
+        yield section("proof", "Does the log hold?", *proof(made["proof"]))
+        return
     yield _figures(made["totals"])
-    yield section("proof", "Does the log hold?", *_proof(made["proof"]))
+    yield section("proof", "Does the log hold?", *proof(made["proof"]))
     yield section("days", "Decisions by day", *_days(made["days"]))
     yield section("refused", "What was refused, and why", *_refused(made))
     yield section("approvals", "Who approved what, and how fast", *_approvals(made, link))
@@ -61,8 +66,9 @@ def _sections(made: Any, link: _Linked) -> Iterator[str]:
 
 _FIGURES = (
     ("proposed", "proposed", ""), ("allowed", "allowed", "a"), ("held", "held", "h"), ("refused", "refused", "r"), ("approved", "approved", "a"),
-    ("rejected", "rejected", "r"), ("by_grant", "by a standing grant", "a"), ("expired", "expired", "h"), ("undecided", "undecided", "h"), ("ended_well", "ended well", "a"),
-    ("failed", "failed", "r"), ("spoof_attempts", "spoof attempts", "r"), ("quick_votes", "votes under 5 s", "h"),
+    ("rejected", "rejected", "r"), ("by_grant", "by a standing grant", "a"), ("expired", "expired", "h"), ("undecided", "undecided", "h"), ("cancelled", "cancelled", "h"),
+    ("revoked", "revoked", "r"), ("superseded", "superseded", "h"), ("ended_well", "ended well", "a"), ("failed", "failed", "r"), ("unknown", "outcome unknown", "r"),
+    ("spoof_attempts", "spoof attempts", "r"), ("quick_votes", "votes under 5 s", "h"),
     ("kills", "kills", "r"),
 )  # fmt: skip
 
@@ -70,34 +76,6 @@ _FIGURES = (
 def _figures(totals: Any) -> str:
     cells = "".join(f'<div class="{kind}"><dt>{markup(name)}</dt><dd>{totals[key]:,}</dd></div>' for key, name, kind in _FIGURES)
     return f'<dl class="figures">{cells}</dl>'
-
-
-def _proof(proof: Any) -> Iterator[str]:
-    checked = proof["checked"]
-    if checked is None:
-        yield '<p class="check h">Not checked for this page. Run: guard audit verify</p>'
-    elif checked["ok"]:
-        yield f'<p class="check a">The chain holds: {checked["records"]:,} records were checked from the first to the newest.</p>'
-    else:
-        where = f"record {checked['first_bad_seq']}" + (
-            f" of chain {checked['first_bad_chain']}" if checked["first_bad_chain"] else ""
-        )
-        yield f'<p class="check r">THE CHAIN IS BROKEN at {markup(where)}: {markup(checked["why"])}</p>'
-    names = (("first", "first of the month"), ("last", "last of the month"), ("checkpoint", "last checkpoint in the log"))
-    rows: list[Cells] = [
-        (name, one["record"], time(one["time"]), Raw(f"<code>{markup(one['hash'])}</code>"))
-        for key, name in names
-        if (one := proof[key])
-    ]
-    rows += [
-        (f"newest of chain {one['chain']}", one["seq"], "", Raw(f"<code>{markup(one['hash'])}</code>")) for one in proof["heads"]
-    ]
-    pinned = table("Records that pin the log", ("which", "record", "time (UTC)", "hash"), rows)
-    yield pinned if rows else paragraph("There is no record in this month, so that nothing pins the log.")
-    yield paragraph(
-        "Each record's hash covers the record before it. So a record that was changed, added, taken out or moved is found, and so is whatever comes behind it. "
-        "That the newest records were cut off, or all were written anew, shows only against a hash or checkpoint that was kept elsewhere: keep this page."
-    )
 
 
 _KEY = (("a", "allowed"), ("h", "held"), ("r", "refused"))
@@ -236,7 +214,11 @@ def _grants(made: Any, link: _Linked) -> Iterator[str]:
 
 
 def _never(made: Any, link: _Linked) -> Iterator[str]:
-    none = "Every question was decided in time."
+    totals = made["totals"]
+    otherwise = ", ".join(f"{totals[name]} {name}" for name in ("cancelled", "revoked", "superseded") if totals[name])
+    if otherwise:
+        yield paragraph(f"Ended before anybody decided, or before the yes was used: {otherwise}; see Every approval.")
+    none = "No question expired, and none waits undecided."
     heads = ("asked (UTC)", "tool", "for", "outcome", "approval", "call")
     yield listed(
         "Expired or undecided",

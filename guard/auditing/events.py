@@ -11,6 +11,7 @@ from typing import Final
 
 from guard.auditing.entry import Entry
 from guard.core.briefing import utc
+from guard.core.kills import Stop, words
 from guard.core.values import is_number
 
 
@@ -44,14 +45,16 @@ def _bound(one: Entry, name: str) -> str:
 
 
 def _kill(one: Entry) -> list[str]:
-    """Which calls it stops, and what ended by it."""
-    covers = {"tool": one.text("tool", "name"), "tenant": one.text("tenant"), "conversation": one.text("conversation")}
-    named = ", ".join(f"{name} {text}" for name, text in covers.items() if text)
-    ended = [f"{what}: {number}" for name, what in _ENDED if (number := one.at("kill", name))]
-    return [f"{one.text('kill', 'id')} {one.text('kill', 'status')}: {named or 'every call'}", *ended, one.text("kill", "reason")]
+    """What a kill stops, or stopped until it was cleared, why, and how many questions and unused yeses it ended."""
+    scope = {name: one.text(*path) or None for name, path in _SCOPE.items()}
+    what = words(Stop(id=one.text("kill", "id"), **scope))
+    done = "let go on" if one.text("kind") == "kill.cleared" else "stopped"
+    ended = [f"{text}: {number}" for name, text in _ENDED if (number := one.at("kill", name))]
+    return [f"{done}: {what}", one.text("kill", "reason"), *ended]
 
 
-_ENDED: Final = (("cancelled", "questions withdrawn"), ("revoked", "approvals revoked"))
+_SCOPE: Final = {"tool": ("tool", "name"), "conversation": ("conversation",), "tenant": ("tenant",)}
+_ENDED: Final = (("cancelled", "questions cancelled"), ("revoked", "unused yeses revoked"))
 
 
 def _gap(one: Entry) -> list[str]:
@@ -105,8 +108,8 @@ def _erased(one: Entry) -> list[str]:
 def _policy(one: Entry) -> list[str]:
     version, how, before = (one.text("policy", name) for name in ("version", "how", "before"))
     told = [f"version {version}" + (f" ({how})" if how else "") + (f", before {before}" if before else "")] if version else []
-    words = one.text("reason") or ("" if told else one.text("decision", "policy")) or one.text("why")
-    return [*told, *_changed(one), words]
+    why = one.text("reason") or ("" if told else one.text("decision", "policy")) or one.text("why")
+    return [*told, *_changed(one), why]
 
 
 def _changed(one: Entry) -> Iterator[str]:

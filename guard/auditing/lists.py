@@ -59,4 +59,5 @@ def told(life: Life) -> str:
         for one in life.steps
     )
     cut = "<p>Later records of this call are not shown.</p>" if life.cut else ""
-    return f'<dl class="facts card">{facts}</dl><ol class="life">{steps}</ol>{cut}'
+    gone = f"<p>{markup(life.left)}</p>" if life.left else ""
+    return f'<dl class="facts card">{facts}</dl>{gone}<ol class="life">{steps}</ol>{cut}'

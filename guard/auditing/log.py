@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from guard.auditing.entry import Entry, entry
-from guard.core.log import Head, Sealed
+from guard.core.log import Head, Sealed, Segment
 from guard.core.searching import Sought
 from guard.core.values import Json
 from guard.stores import filing
@@ -38,6 +38,9 @@ class Log(Protocol):
         """See `Store`."""
 
     def beginnings(self) -> Mapping[int, Head]:
+        """See `Store`."""
+
+    def segments(self) -> tuple[Segment, ...]:
         """See `Store`."""
 
     def now(self) -> float:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, Final
 
-from guard.auditing import events, moments, questions, standing
+from guard.auditing import events, left, moments, questions, spoofs, standing
 from guard.auditing.entry import Entry, entry
 from guard.auditing.log import Log, found, size
 from guard.auditing.steps import step
@@ -25,6 +26,7 @@ LISTED: Final = 300
 _SETTLED: Final = 10_000
 """Records that are read for how unknown calls ended; a report says so where there are as many."""
 _DAY: Final = 86400
+_HOMES: Final = 200  # conversations that are looked up at once
 _CHANGES: Final = ("policy.loaded", "role.changed", "config.changed", "kill.*", "grant.created", "grant.revoked")
 _KILLS: Final = ("kill.set",)
 _EVENTS: Final = (
@@ -38,7 +40,7 @@ _EVENTS: Final = (
     "payload.erased",
     "key.*",
 )
-_TOLD: Final = ("audit.verify", "audit.segment_closed", "audit.segment_dropped")
+_TOLD: Final = ("audit.export", "audit.verify", "audit.segment_closed", "audit.segment_dropped")
 """Events that are told in the words of `steps`."""
 _DECIDED: Final = ("call.decided", "tool.refused")
 _VERDICTS: Final = {"allow": "allowed", "hold": "held", "refuse": "refused"}
@@ -65,6 +67,7 @@ def report(
         "made_at": _text(log.now()),
         "over": log.now() >= end,
         "records": sum(kinds.values()),
+        "left": [left.plain(one) for one in left.left(log, begin, end)],
         "totals": {
             **totals,
             **_ran(log, window, kinds),
@@ -76,7 +79,7 @@ def report(
         **asked.lists(LISTED),
         "grants": standing.grants(log, replace(window, kinds=standing.KINDS, newest=False, limit=standing.MOST), LISTED),
         "unknown": _unknown(log, window),
-        "spoofs": _listed(log, replace(window, spoof=True), _spoof),
+        "spoofs": _spoofs(log, window),
         "changes": _of_all(log, replace(window, kinds=_CHANGES)),
         "events": _of_all(log, replace(window, kinds=_EVENTS)),
         "proof": _proof(log, window, verified, heads),
@@ -118,8 +121,19 @@ def _ran(log: Log, window: Sought, kinds: Mapping[str, int]) -> dict[str, int]:
         "ended_well": ends.get("ok", 0),
         "failed": sum(number for state, number in ends.items() if state != "ok"),
         "by_grant": sum(kinds.get(kind, 0) for kind in standing.KINDS),
-        "spoof_attempts": _count(log, replace(window, spoof=True)),
+        "unknown": _lost(log, window),
+        "spoof_attempts": spoofs.count(log, window),
     }
+
+
+def _lost(log: Log, window: Sought) -> int:
+    """How many calls were unknown and have no end of their own in the month: with those that ended well and that failed they are those that began."""
+    lost = set(log.filed(replace(window, kinds=("call.unknown",), newest=False), spoofs.CALL))
+    homes = sorted({str(conversation) for _, conversation, _, _ in lost})
+    for start in range(0, len(homes), _HOMES):
+        some = tuple(homes[start : start + _HOMES])
+        lost -= set(log.filed(replace(window, kinds=("call.end",), conversation=some, newest=False), spoofs.CALL))
+    return len(lost)
 
 
 def _refused(log: Log, window: Sought) -> JsonObject:
@@ -166,6 +180,12 @@ def _concerning(log: Log, sought: Sought) -> int:
     """How many such records there are, of the tenant and of none."""
     counted = log.tally(replace(sought, tenant=None), ("tenant",))
     return sum(number for (tenant,), number in counted if sought.tenant is None or tenant in (None, sought.tenant))
+
+
+def _spoofs(log: Log, window: Sought) -> JsonObject:
+    """The first spoofs, one of each call."""
+    rows = [_spoof(one) for one in islice(spoofs.proposals(log, window), LISTED)]
+    return {"all": len(rows) if len(rows) < LISTED else spoofs.count(log, window), "rows": [*rows]}
 
 
 def _spoof(one: Entry) -> JsonObject:

@@ -72,14 +72,16 @@ def preface(made: JsonObject) -> str:
     """What the report covers, in two lines."""
     scope = f"Tenant {made['tenant']}." if made["tenant"] else "All tenants."
     over = "" if made["over"] else " The month is not over yet."
-    told = f"{scope} {made['records']:,} records of the month, times in UTC.{over}", f"Made at {made['made_at']}."
+    stay = " are left in the store" if made["left"] else ""
+    told = f"{scope} {made['records']:,} records of the month{stay}, times in UTC.{over}", f"Made at {made['made_at']}."
     return "".join(f"<p>{markup(line)}</p>" for line in told)
 
 
 def whole(made: JsonObject) -> str:
     """The whole page."""
     policy = f"default-src 'none'; style-src {_hashed(_STYLE)}"
-    parts = "".join(f'<a href="#{name}">{markup(told)}</a>' for name, told in _PARTS)
+    there = _PARTS[:1] if made["left"] else _PARTS
+    parts = "".join(f'<a href="#{name}">{markup(told)}</a>' for name, told in there)
     return "\n".join(
         (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',

@@ -119,7 +119,8 @@ def _verified(one: Entry) -> tuple[str, str]:
     if one.text("verify", "verdict") == "broken":
         return f"the log was verified and is broken: {one.text('verify', 'problems')} problems", "bad"
     by = {"checkpoint": f"up to checkpoint {one.text('verify', 'checkpoint', 'number')}", "chain": "by its chain alone"}
-    return f"the log was verified and holds, {by.get(one.text('verify', 'proved'), '')}", "good"
+    count = f" ({number} records)" if (number := one.text("verify", "records")) else ""
+    return f"the log was verified and holds, {by.get(one.text('verify', 'proved'), '')}{count}", "good"
 
 
 def _closed(one: Entry) -> tuple[str, str]:

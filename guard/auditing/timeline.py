@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from guard.auditing import persons
+from guard.auditing import left, persons
 from guard.auditing.causes import causes
 from guard.auditing.entry import Entry, entry
 from guard.auditing.log import Log
@@ -49,6 +49,7 @@ class Life:
     facts: tuple[tuple[str, str], ...]
     steps: tuple[Step, ...]
     cut: bool = False
+    left: str = ""  # that its first records left, where they may have
 
     def json(self) -> JsonObject:
         """For a machine."""
@@ -58,7 +59,13 @@ class Life:
             | {"record": one.number, "hash": one.hash, "id": one.id, "cause": cause}
             for one, cause in zip(self.steps, came, strict=True)
         ]
-        return {"call": self.place.name if self.place else None, "facts": dict(self.facts), "steps": steps, "cut": self.cut}
+        return {
+            "call": self.place.name if self.place else None,
+            "facts": dict(self.facts),
+            "steps": steps,
+            "cut": self.cut,
+            "left": self.left,
+        }
 
 
 def candidates(log: Log, name: str, tenant: str | None = None) -> tuple[Place | Entry, ...]:
@@ -81,7 +88,8 @@ def life(log: Log, of: Place | Entry) -> Life:
     )
     found = [one for one in map(entry, log.search(where)) if _place(one) == of]
     facts = (("place", of.name), *_fixed(found), *_lasted(found))
-    return Life(place=of, facts=facts, steps=tuple(map(step, found[:MOST])), cut=len(found) > MOST)
+    gone = "" if found and found[0].text("kind") == "call.proposed" else left.before(log)
+    return Life(place=of, facts=facts, steps=tuple(map(step, found[:MOST])), cut=len(found) > MOST, left=gone)
 
 
 def _named(log: Log, name: str, tenant: str | None) -> list[Entry]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import chain as joined
 from itertools import islice
 
+from guard.auditing import left, spoofs
 from guard.auditing import log as logs
 from guard.auditing.entry import Entry, entry
 from guard.auditing.log import Log
@@ -43,11 +44,22 @@ def show(log: Log, arguments: argparse.Namespace) -> int:
     )
     for line in (*none, *_last(more and not arguments.limit, whole, checked)):
         print(line, file=sys.stderr if plain or (checked is not None and not checked.ok) else sys.stdout)
+    if not more or asked.since is not None:
+        _tell_left(log, asked)
     return 0 if checked is None or checked.ok else 1
+
+
+def _tell_left(log: Log, asked: Sought) -> None:
+    """Say which of the months that were asked for are not in the store any more."""
+    for one in left.left(log, asked.since, asked.until):
+        print(f"guard: {left.told(one)}", file=sys.stderr)
 
 
 def _chosen(log: Log, asked: Sought, limit: int | None, *, filtered: bool, whole: int) -> Iterable[Entry]:
     """Oldest first, the newest ones where there is a limit. Without a filter every record is read, filed or not."""
+    if asked.spoof:
+        proposed = spoofs.proposals(log, asked)
+        return proposed if limit is None else list(proposed)[-limit - 1 :]
     if limit is None:
         return logs.found(log, replace(asked, newest=False)) if filtered else logs.every(log)
     if not filtered and whole <= CHECKED:
@@ -88,13 +100,19 @@ def follow(log: Log, arguments: argparse.Namespace) -> int:
     cursors = dict.fromkeys(range(log.chains), 0)
     for chain in cursors:
         cursors[chain] = _end(log, chain)
-    first = list(logs.found(log, replace(asked, limit=arguments.limit or 10)))[::-1]
-    lines = _Lines(json=arguments.json)
+    most, lines = arguments.limit or 10, _Lines(json=arguments.json)
+    once = spoofs.Once(log, replace(asked, since=log.now())) if asked.spoof else None
+    first = (
+        list(logs.found(log, replace(asked, limit=most)))[::-1] if once is None else list(spoofs.proposals(log, asked))[-most:]
+    )
+    if asked.since is not None:
+        _tell_left(log, asked)
     try:
         lines.put(first)
         while True:
             time.sleep(_POLL)
-            lines.put(_new(log, asked, cursors))
+            new = _new(log, asked, cursors)
+            lines.put(new if once is None else filter(once.new, new))
     except KeyboardInterrupt:
         return 0
 

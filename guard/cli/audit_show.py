@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from guard.auditing import left
 from guard.auditing.entry import Entry
 from guard.auditing.log import Log
 from guard.auditing.timeline import Life, Place, candidates, life
@@ -66,7 +67,8 @@ def _several(log: Log, name: str, found: tuple[Place | Entry, ...], *, json: boo
     """What is said where the id is nobody's, or several calls have it."""
     if not found:
         whole = "; write the whole id, guard approvals list --all has it" if name.startswith("ap_") and len(name) < _WHOLE else ""
-        print(f"guard: no record is about {spell(name)}{whole}", file=sys.stderr)
+        gone = f"; {text}" if (text := left.before(log)) else ""
+        print(f"guard: no record is about {spell(name)}{whole}{gone}", file=sys.stderr)
         return 1
     if json:
         print(
@@ -108,4 +110,5 @@ def _lines(told: Life) -> list[str]:
             ("record", f"{one.number}  {one.hash}"),
         ]
         lines += pairs(facts, indent="    ")
-    return [*lines, "", "later records of this call are not shown"] if told.cut else lines
+    lines += ["", "later records of this call are not shown"] if told.cut else []
+    return [*lines, "", told.left] if told.left else lines

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from guard.core.log import NOTHING, Counted, Head, Rowed, Sealed, Stray, Tabled, left
+from guard.core.log import NOTHING, Counted, Head, Rowed, Sealed, Segment, Stray, Tabled, left
 from guard.core.searching import Filed, Sought
 from guard.core.values import Json, keyed
 from guard.stores import filing, rows, schema, sql
@@ -95,7 +95,12 @@ class FileLog:
 
     def beginnings(self) -> Mapping[int, Head]:
         """By chain the record up to which records may have left."""
-        return left(self._run(self._tables.segments)) if self.current else {}
+        return left(self.segments())
+
+    def segments(self) -> tuple[Segment, ...]:
+        """The months that were closed, oldest first."""
+        found: tuple[Segment, ...] = self._run(self._tables.segments) if self.current else ()
+        return found
 
     # for who verifies, in a file of this version
 

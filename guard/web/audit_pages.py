@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from guard.auditing import lists, moments, page, persons
+from guard.auditing import left, lists, moments, page, persons
 from guard.auditing.blocks import sections
 from guard.auditing.entry import Entry, entry
 from guard.auditing.log import place
@@ -101,6 +101,8 @@ async def searched(request: Request, person: Person) -> Response:
     except ValueError as error:
         problem, found = str(error), []
     more = _onward(query, found[SHOWN - 1]) if len(found) > SHOWN else ""
+    if not more and not problem:
+        problem = await asyncio.to_thread(_left, query, person.session.tenant, store)
     return frame.page(
         request,
         person,
@@ -123,6 +125,12 @@ def _found(query: dict[str, str], tenant: str, store: Store) -> list[Entry]:
         cure = meant(none.word.removesuffix("*"), none.known)
         raise ValueError(f"{dict(FIELDS)[none.field]} {one_line(none.word)}: {none.what}{f' ({cure})' if cure else ''}")
     return [entry(each) for each in store.search(sought)]
+
+
+def _left(query: dict[str, str], tenant: str, store: Store) -> str:
+    """Which of the months that were asked for are not in the store any more."""
+    sought = _sought(query, tenant, store)
+    return ". ".join(left.told(one) for one in left.left(store, sought.since, sought.until))
 
 
 def _sought(query: dict[str, str], tenant: str, store: Store) -> Sought:
