@@ -112,10 +112,11 @@ _CARDS = next(number for number, (name, _) in enumerate(GATES) if name == "card"
 _ONLY_CARD = [_CARDS]
 _SAID = len(GATES) + next(number for number, (name, _) in enumerate(NESTED) if name == "said")
 BESIDE: tuple[str, str] = (
-    rf'(?i:{_NAMING})"{_BLANK}:{_BLANK}"[^"\\\x00]*{_KEY}',
+    rf'(?i:{_NAMING})"{_BLANK}:{_BLANK}(?:{{{_BLANK}"[^"\\\x00]*"{_BLANK}:{_BLANK})?"[^"\\\x00]*{_KEY}',
     rf'[\[,]{_BLANK}"[^"\\\x00]*{_KEY}(?:[^"\\\x00]*")?{_BLANK}[,\]]',
 )
-"""Where a word that tells and is no key may be the name of what stands beside it: as what a field says, and as the item of a list."""
+"""Where a word that tells and is no key may be the name of what stands beside it: as what a field says, of itself, of a column or of what
+holds nothing else, and as the item of a list."""
 _DIGITS = re.compile(b"[0-9]+(?:[ -][0-9]+)*")
 
 
@@ -150,7 +151,8 @@ class Gates:
     def _named(self, text: str, raw: bytes) -> bool:
         """Whether a word that tells may be the name of what stands beside it."""
         named, item = self._beside
-        return (valued(text) and named.search(raw) is not None) or (listed(text) and item.search(raw) is not None)
+        rows = listed(text)
+        return ((rows or valued(text)) and named.search(raw) is not None) or (rows and item.search(raw) is not None)
 
     def _carded(self, raw: bytes) -> bool:
         """Whether a card may be among the runs of digits that begin like one."""
