@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 from typing import Any
 
@@ -42,6 +43,8 @@ HIDDEN: dict[str, tuple[Any, str]] = {
     "one pair": ([["Authorization", "Bearer abc123"]], "[secret]"),
     "columns": ({"columns": ["user", "password"], "rows": [["kim", S], ["lee", S]]}, "[secret]"),
     "columns as objects": ({"fields": [{"name": "user"}, {"name": "api_key"}], "data": [["kim", S]]}, "[secret]"),
+    "columns as objects, rows": ({"columns": [{"name": "id"}, {"name": "password"}], "rows": [[1, S]]}, "[secret]"),
+    "columns with types": ({"schema": {"fields": [{"key": "api_key", "type": "text"}], "records": [[S], [S]]}}, "[secret]"),
     "two lists": ({"names": ["user", "password"], "values": ["kim", S]}, "[secret]"),
     "a first row": ([["user", "password"], ["kim", "hunter22"]], "[secret]"),
     "a flag": ({"args": ["serve", "--db-password", "hunter22", "-v"]}, "[secret]"),
@@ -128,6 +131,44 @@ def test_both_engines_say_the_same_of_a_value_and_of_its_text(value: Any) -> Non
         assert shown is value or not one.quiet(encode(value))
         if isinstance(value, dict | list):
             assert json.loads(hide(json.dumps(value), one, set())) == shown
+
+
+_NAMED = st.sampled_from(["id", "password", "api_key", "phone", "DB_PASSWORD", "Your password?", "note", "--token", "A_PASS"])
+_SAID = st.sampled_from([S, "hunter22xyz", "4155550182", 7, 12345678, None, "x", "password"])
+_ROLE = st.sampled_from(["name", "key", "field", "label", "title", "id", "Header", "type", "k"])
+_HOLDS = st.sampled_from(["value", "val", "v", "content", "text", "from", "after", "newValue", "value_string", "rows", "x"])
+_HEADS = st.sampled_from(["columns", "fields", "cols", "headers", "names", "keys", "x"])
+_WRAPPED = st.sampled_from([lambda one: one, lambda one: {"S": one}, lambda one: {"text": one}, lambda one: [one]])
+_OBJECT = st.builds(
+    lambda role, wrap, name, more: {role: wrap(name), **more}, _ROLE, _WRAPPED, _NAMED, st.just({}) | st.just({"type": "text"})
+)
+_COLUMN = _NAMED | _OBJECT | st.none() | st.integers(0, 3)
+
+
+def _table(size: int) -> st.SearchStrategy[dict[str, Any]]:
+    """A table of so many columns, its rows mostly as long."""
+    row = st.lists(_SAID, min_size=size, max_size=size) | st.lists(_SAID, max_size=4)
+    rows = st.lists(row, min_size=1, max_size=3) | row.map(lambda one: [{"c": [{"v": cell} for cell in one]}]) | row
+    columns = st.lists(_OBJECT, min_size=size, max_size=size) | st.lists(_COLUMN, min_size=size, max_size=size)
+    return st.builds(lambda head, names, at, of: {head: names, at: of}, _HEADS, columns, st.just("records") | _HOLDS, rows)
+
+
+_TABLE = st.integers(1, 3).flatmap(_table)
+_FIELD = st.builds(lambda one, at, wrap, said: {**one, at: wrap(said)}, _OBJECT, _HOLDS, _WRAPPED, _SAID)
+_LISTS = st.lists(st.lists(_NAMED | _SAID, max_size=3) | _NAMED | _SAID, max_size=4)
+_INSIDE = st.sampled_from(
+    [lambda one: one, lambda one: {"data": one}, lambda one: [1, {"of": [one]}], lambda one: {"password": one}]
+)
+
+
+@settings(deadline=None, max_examples=400)
+@given(_INSIDE.flatmap((_TABLE | _FIELD | _LISTS).map))
+def test_the_look_at_a_whole_text_is_never_wrongly_quiet(value: Any) -> None:
+    """Where it says that nothing has to be hidden, a look at every leaf finds nothing either, whatever stands beside what."""
+    for one in BOTH:
+        shown = hide(value, dataclasses.replace(one, quiet=lambda _: False), set())
+        assert shown is value or not one.quiet(encode(value))
+        assert hide(value, one, set()) == shown
 
 
 def test_the_answer_to_a_call_does_not_say_such_a_secret_again() -> None:

@@ -111,10 +111,11 @@ _QUIET = Quiet(_PHONE)
 _CARDS = next(number for number, (name, _) in enumerate(GATES) if name == "card")
 _SAID = len(GATES) + next(number for number, (name, _) in enumerate(NESTED) if name == "said")
 BESIDE: tuple[str, str] = (
-    rf'(?i:{_NAMING})"{_BLANK}:{_BLANK}"[^"\\\x00]*{_KEY}',
+    rf'(?i:{_NAMING})"{_BLANK}:{_BLANK}(?:{{{_BLANK}"[^"\\\x00]*"{_BLANK}:{_BLANK})?"[^"\\\x00]*{_KEY}',
     rf'[\[,]{_BLANK}"[^"\\\x00]*{_KEY}(?:[^"\\\x00]*")?{_BLANK}[,\]]',
 )
-"""Where a word that tells and is no key may be the name of what stands beside it: as what a field says, and as the item of a list."""
+"""Where a word that tells and is no key may be the name of what stands beside it: as what a field says, of itself, of a column or of what
+holds nothing else, and as the item of a list."""
 _DIGITS = re.compile(b"[0-9]+(?:[ -][0-9]+)*")
 
 
@@ -152,7 +153,9 @@ class Gates:
     def _named(self, text: str, raw: bytes) -> bool:
         """Whether a word that tells may be the name of what stands beside it."""
         named, item = self._beside
-        return (named.search(raw) is not None and valued(text)) or (item.search(raw) is not None and listed(text))
+        if named.search(raw) is not None and (valued(text) or listed(text)):
+            return True
+        return item.search(raw) is not None and listed(text)
 
     def _carded(self, raw: bytes) -> bool:
         """Whether a card may be among the runs of digits that begin like one."""

@@ -140,8 +140,17 @@ def _beside(text: str, start: int, tables: Tables) -> bool:
     before = text[max(0, opening - 240) : max(0, opening)].rstrip()
     if before[-1:] != ":":
         return before[-1:] in {"[", ","} and tables.listed()
+    name, around = _named(before)
+    if role(name) != NAMING and around[-1:] == "{":  # the only field of what names
+        name, _ = _named(around[:-1].rstrip())
+    return role(name) == NAMING and (tables.valued() or tables.listed())
+
+
+def _named(before: str) -> tuple[str, str]:
+    """The name of a field whose value begins behind a text, and what stands before it."""
     name = before[:-1].rstrip()[:-1]
-    return role(name[name.rfind('"') + 1 :]) == NAMING and tables.valued()
+    at = name.rfind('"')
+    return name[at + 1 :], name[: max(0, at)].rstrip()
 
 
 def _whole(text: str, start: int, end: int) -> bool:
