@@ -129,6 +129,15 @@ def test_every_field_of_the_schema_and_every_column_is_walked(tmp_path: Path) ->
         "/policy/parts/name",
         "/changed/value/added[]",
         "/result/shown",
+        "/kill/reason",
+        "/actor/addr",
+        "/trace",
+        "/verify/verdict",
+        "/segment/month",
+        "/gap/cause",
+        "/gap/refused/name",
+        "/sink/why",
+        "/grant/reason",
     ):
         assert f"{text}{path}" in held
     columns = [filing.columns(one.body) for one in records]

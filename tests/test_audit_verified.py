@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from cli_kit import USER, Run, asking, in_process, program
 from record_kit import fitting
+from record_walk_kit import BOSS, Walk
 from stores_kit import Clock, event, url_of
 from test_cli_audit import tamper
 
@@ -20,6 +21,7 @@ from guard import Guard
 from guard.cli.audit_verify import stored_report
 from guard.cli.verifying import recorded
 from guard.stores import open_store
+from guard.stores.payload_keys import keyring, new_key
 
 
 @pytest.fixture
@@ -126,3 +128,24 @@ def test_a_record_names_the_heads_of_all_chains(kind: str, tmp_path: Path) -> No
         (body,) = [one.body for one in store.audit() if "audit.verify" in one.body]
         assert fitting(body)["verify"]["heads"] == heads
         assert stored_report(store, [], None).ok
+
+
+def test_a_store_whose_payloads_are_encrypted_needs_no_key_for_its_log(run: Run, tmp_path: Path) -> None:
+    """Verified with a record of it, signed, closed and sent without the key of the payloads: no command of the log reads one."""
+    walk = Walk.begin(tmp_path, f"sqlite:///{tmp_path}/guard.db", payload_key=keyring(new_key()))
+    asked = walk.propose("pay", 1).approval
+    walk.guard.approvals.approve(asked, approver=BOSS)
+    walk.guard.grants.give(asked, by=BOSS, scope="tool_here")
+    walk.settle()
+    walk.guard.close()
+    (tmp_path / "sinks.yaml").write_text("sinks: {archive: {to: jsonl, path: out/audit.jsonl}}\n", "utf-8")
+    (tmp_path / "out").mkdir()
+    verified = run("audit", "verify", "--json")
+    assert (verified.code, verified.json["ok"], verified.err) == (0, True, "")
+    assert [one["verify"]["verdict"] for one in told(tmp_path / "guard.db")] == ["whole"]
+    assert run("audit", "key", "--out", "k").code == 0
+    assert run("audit", "checkpoint", "--key", "k", "--to", "c.jsonl").code == 0
+    for words in (("sinks", "run", "--once"), ("sinks", "status"), ("sinks", "retry", "archive")):
+        assert run(*words, "--sinks", "sinks.yaml").code == 0, words
+    assert "no record of 2025-01 or before" in run("audit", "close", "--month", "2025-01", "--export", "x.jsonl").err
+    assert run("audit", "verify").code == 0

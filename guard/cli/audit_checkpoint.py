@@ -85,7 +85,7 @@ def _seconds(text: str) -> float:
 def checkpoint(arguments: argparse.Namespace) -> int:
     """Make checkpoints. One that cannot be sent is an error; the next one sends it, too."""
     existing_file(arguments.key, "--key")
-    with existing_store(arguments.store) as store:
+    with existing_store(arguments.store, locked=True) as store:
         plan = Checkpoints(key=arguments.key, to=arguments.to, every=arguments.every or 60.0)
         keeper = Keeper(store, plan, start=False)
         if arguments.every:

@@ -21,7 +21,7 @@ def existing_log(url: str) -> Iterator[Log]:
     scheme, _, rest = url.partition("://")
     path = Path(rest.removeprefix("/"))
     if scheme != "sqlite" or not rest.startswith("/") or "?" in rest or "#" in rest:
-        with existing_store(url) as store:
+        with existing_store(url, locked=True) as store:
             yield store
         return
     check_file(path)

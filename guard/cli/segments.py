@@ -92,7 +92,7 @@ def _parser(
 
 def _carried_out(act: object, arguments: argparse.Namespace) -> int:
     try:
-        with existing_store(arguments.store) as store:
+        with existing_store(arguments.store, locked=True) as store:
             return int(act(store, arguments))  # type: ignore[operator] # one of the two below
     except _NotNowError as error:
         print(f"guard: {spell(str(error))}", file=sys.stderr)

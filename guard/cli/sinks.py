@@ -66,7 +66,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def status(arguments: argparse.Namespace) -> int:
     """Exit code 1 where a sink fails, is too far behind, or has something set aside."""
-    with existing_store(arguments.store) as store:
+    with existing_store(arguments.store, locked=True) as store:
         box = outbox_of(store)
         planned = read_sinks(arguments.sinks, {}, box.now, only_read=True)
         newest = box.ends()
@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="guard: %(message)s")
-    with existing_store(arguments.store) as store:
+    with existing_store(arguments.store, locked=True) as store:
         box = outbox_of(store)
         planned = read_sinks(arguments.sinks, os.environ, box.now)
         relay = Relay(box, planned, said=lambda name, step: _say(name, step, as_json=arguments.json))
@@ -195,7 +195,7 @@ def _say(name: str, step: Step, *, as_json: bool) -> None:
 
 def retry(arguments: argparse.Namespace) -> int:
     """Send again what was set aside. Exit code 1 where something is refused again."""
-    with existing_store(arguments.store) as store:
+    with existing_store(arguments.store, locked=True) as store:
         box = outbox_of(store)
         planned = read_sinks(arguments.sinks, os.environ, box.now)
         names = [one.sink.name for one in planned]

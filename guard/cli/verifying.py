@@ -67,7 +67,7 @@ def verifiable(url: str, *, record: bool) -> Iterator[tuple[Verifiable, Recorder
         with _reading(path) as log:
             yield log, lambda _: ""
         return
-    opened = existing_store(url)
+    opened = existing_store(url, locked=True)
     try:
         store = opened.__enter__()  # apart from what is done with it, whose errors are its own
     except UsageError as error:
