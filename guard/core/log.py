@@ -77,7 +77,7 @@ class Tabled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rowed:
-    """One call as its row has it, for who verifies: its status and attempt, whether it was ever taken, and the digest of its outcome where that can be told."""
+    """One call as its row has it, for who verifies: its status and attempt, whether it was ever taken, the digest of its outcome where that can be told, and what its tool does."""
 
     tenant: str
     conversation: str
@@ -87,6 +87,9 @@ class Rowed:
     attempt: int
     claimed: bool
     digest: str | None = None
+    kind: str = ""
+    effect: str = ""
+    tool: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

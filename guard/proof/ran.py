@@ -27,14 +27,15 @@ _Key = tuple[str, str, int, int]
 
 
 class _Call:
-    """One call by its records: its last attempt, how it ended, what digests of its outcome there are, and the last record about it."""
+    """One call by its records: its last attempt, how it ended, what digests of its outcome there are, what its tool does, and the last record about it."""
 
-    __slots__ = ("attempt", "digests", "ends", "place")
+    __slots__ = ("attempt", "digests", "ends", "place", "says")
 
     def __init__(self) -> None:
         self.attempt = self.ends = 0
         self.digests: tuple[str, ...] = ()
         self.place = (0, 0)
+        self.says: dict[str, str] = {}
 
 
 class Ran:
@@ -75,6 +76,7 @@ class Ran:
             attempt = told.get("attempt")
             if type(attempt) is int:
                 call.attempt = max(call.attempt, attempt)
+                call.says = _says(found, told)
             else:
                 call.ends |= _OLDER
             return
@@ -96,10 +98,10 @@ class Ran:
             yield Problem("", f"call {_name(key)} {why}", *(call.place if call else ()))
 
     def _why(self, one: Rowed, call: _Call, *, cut: bool) -> str:
-        if one.status == "alias" or call.ends & _OLDER:
+        if call.ends & _OLDER or (one.status == "alias" and not (call.attempt and _counts(call))):
             return ""
         if call.attempt:
-            return self._taken(one, call) or self._ended(one, call)
+            return self._taken(one, call) or self._ended(one, call) or _otherwise(one, call)
         if cut and not call.ends:
             return f"is {one.status} in the store, and no record is about it" if one.status in ("started", "unknown") else ""
         if not cut and one.claimed != 0:
@@ -159,6 +161,25 @@ class Ran:
         ]
         if lower:
             yield Problem("", f"conversation {one.tenant}/{one.conversation} was counted back: {'; '.join(lower)}")
+
+
+def _counts(call: _Call) -> bool:
+    """Whether a call that began keeps another of the same content from running: it ended well, or nobody knows that it did not."""
+    return bool(call.ends & _WELL or not call.ends & _BADLY)
+
+
+def _says(found: dict[str, Any], told: dict[str, Any]) -> dict[str, str]:
+    """What decides how a call that began may be taken again, as far as its record says it."""
+    tool = found.get("tool")
+    named = tool if isinstance(tool, dict) else {}
+    said = {"tool": named.get("name"), "kind": named.get("kind"), "effect": told.get("class")}
+    return {name: value for name, value in said.items() if isinstance(value, str)}
+
+
+def _otherwise(one: Rowed, call: _Call) -> str:
+    kept = {"tool": one.tool, "kind": one.kind, "effect": one.effect}
+    other = next((name for name, value in call.says.items() if kept[name] not in (None, value)), None)
+    return f"has another {other} in the store ({kept[other]}) than by the records ({call.says[other]})" if other else ""
 
 
 def _name(key: _Key) -> str:

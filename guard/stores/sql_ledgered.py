@@ -20,7 +20,7 @@ from guard.stores.sql_segments import SqlSegments
 
 _CALLS = (
     "SELECT c.conversation, c.turn, c.position, t.tenant, t.conversation, c.status, c.attempt,"
-    " (SELECT COUNT(*) FROM claims k WHERE k.conversation = c.conversation AND k.turn = c.turn AND k.position = c.position), c.outcome, p.body"
+    " (SELECT COUNT(*) FROM claims k WHERE k.conversation = c.conversation AND k.turn = c.turn AND k.position = c.position), c.outcome, p.body, c.kind, c.effect, c.tool"
     " FROM calls c JOIN conversations t ON t.id = c.conversation LEFT JOIN payloads p ON p.id = c.payload"
     " WHERE (c.conversation, c.turn, c.position) > (?, ?, ?) ORDER BY c.conversation, c.turn, c.position LIMIT ?"
 )
@@ -67,7 +67,7 @@ class SqlLedgered(SqlSegments):
 
 
 def _rowed(row: Sequence[Any], lock: Lock) -> Rowed:
-    name, turn, position, tenant, conversation, status, attempt, claimed, outcome, body = row
+    name, turn, position, tenant, conversation, status, attempt, claimed, outcome, body, kind, effect, tool = row
     return Rowed(
         tenant=str(tenant),
         conversation=str(conversation),
@@ -77,6 +77,9 @@ def _rowed(row: Sequence[Any], lock: Lock) -> Rowed:
         attempt=attempt,
         claimed=bool(claimed),
         digest=_digest(f"call:{name}:{turn}:{position}", outcome, body, lock),
+        kind=str(kind),
+        effect=str(effect),
+        tool=None if tool is None else str(tool),
     )
 
 
