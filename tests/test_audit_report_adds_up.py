@@ -80,4 +80,5 @@ def test_changes_and_events_say_what_they_were(desk: Office) -> None:
     assert said["kill.set"] == f"stopped: {where}; wrong amounts; questions cancelled: 1"
     assert said["kill.cleared"] == f"let go on: {where}; mended"
     exports = [row["said"] for row in made["events"]["rows"] if row["kind"] == "audit.export"]
-    assert exports == ["records go to siem from here on", "12 records sent to siem", "audit-2026-11.html taken along"]
+    taken_along = f"audit-2026-11.html taken along; SHA-256 {'f' * 64}"
+    assert exports == ["records go to siem from here on", "12 records sent to siem", taken_along]
