@@ -13,7 +13,7 @@ from guard.core.approval import Approval
 from guard.core.briefing import LIVE, deciders, ended_at, enders, permits, status_of, utc
 from guard.core.facts import ORIGINS, shown
 from guard.core.lasting import lasting
-from guard.core.legible import backwards, disguised
+from guard.core.legible import backwards, counted, disguised
 from guard.core.names import real
 from guard.core.pointers import pointer, within
 from guard.core.presented import differences, document, masked, presented
@@ -52,7 +52,11 @@ def approval_lines(approval: Approval, *, indent: str = "", previous: Approval |
         *(() if gone else _shown(approval, previous)),
         ("status", _status(approval)),
     ]
-    warned = [f"arguments ({hidden} characters that cannot be seen are spelled out)" if hidden else "arguments"]
+    warned = [
+        f"arguments ({counted(hidden, 'character')} that cannot be seen {'is' if hidden == 1 else 'are'} spelled out)"
+        if hidden
+        else "arguments"
+    ]
     warned[0] += f" ({secret} secret, masked)" if secret else ""
     arguments = dict(sorted(approval.arguments.items(), key=lambda one: not _first(approval, one[0])))
     given = [*argument_lines(arguments, approval.origins, secret=approval.secret), *_warned(approval, previous)]

@@ -75,13 +75,14 @@ def briefing(
 
     `needs` is how many more people must say yes where that is known better than from the stored votes.
     """
-    texts = [approval.effect, real(approval.requester), approval.tool, *facts.shown(document)]
+    own = [real(approval.requester), approval.tool, *facts.shown(document)]
+    unseen = own if any(map(legible.hidden, own)) else [approval.effect]
     return Briefing(
         approval=approval,
         presented=presented,
         status=status_of(approval),
         arguments=tuple(sorted(facts.arguments(document), key=lambda one: not one.first)),
-        warnings=facts.warnings(texts),
+        warnings=facts.warnings([approval.effect, *own], unseen),
         permits=permits(approval) if approval.status in LIVE else (),
         why=approval.why or ("the policy asks a person before this call runs",),
         may=deciders(approval),
