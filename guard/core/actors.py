@@ -10,6 +10,7 @@ from ipaddress import IPv6Address, ip_address
 
 from guard.core.approval import Assurance, Via
 from guard.core.model import Session
+from guard.core.persons import opaque
 from guard.core.ports import Redactor
 from guard.core.tags import SIZE, key_of
 from guard.core.values import JsonObject, keyed
@@ -24,6 +25,8 @@ def human(who: Session, redactor: Redactor, *, assurance: Assurance | None = Non
     came = way.via if via in (None, "program") else via
     if came != "program":
         found["via"] = came
+    if way.account:
+        found["account"] = opaque(redactor, "person", way.account)
     if way.addr:
         found["addr"] = address_tag(key_of(redactor, who.tenant), way.addr)
     return found
