@@ -1,7 +1,7 @@
 """Actors: who caused a record, where that is a person: the reference to them, whose word it is, by which way it came, and from where.
 
 A network address is personal data, and a log is kept for years: what stands in a record is a tag of it under the tenant's key. So equal addresses are
-seen to be equal, and whoever suspects one can look for it (`guard audit hash --field addr`), and nobody reads one off. Comes after tags; pure.
+seen to be equal, and whoever suspects one can look for it (`guard audit hash --field addr`), and nobody reads one off. Comes after persons; pure.
 """
 
 from __future__ import annotations
