@@ -32,6 +32,12 @@ def test_a_report_is_the_same_however_little_is_read_at_once(kind: str, tmp_path
         cut = report(store, "2026-11", most=20)
         assert cut["approvals_cut"]
         assert "There are more records of approvals than one report reads" in page.whole(cut)
-        used = {**dict.fromkeys(("grant", "scope", "tool", "for", "approval"), "x"), "uses": 1, "left": 1, "first": "", "last": ""}
+        used = {
+            **dict.fromkeys(("grant", "scope", "tool", "for", "approval"), "x"),
+            "uses": 1,
+            "left": 1,
+            "first": "",
+            "last": "",
+        }
         few = {**whole, "grants": {"all": 1, "rows": [used], "cut": True}}
         assert "There are more records of this than one report reads" in blocks.sections(few)

@@ -71,7 +71,7 @@ def test_list_all_shows_decided_ones_too(run: Run, asked: Guard) -> None:
         "asked for by  E1, tenant acme",
         "conversation  conv-1",
         "may decide    boss, other than E1",
-        "arguments (1 characters that cannot be seen are spelled out)",
+        "arguments (1 character that cannot be seen is spelled out)",
         'to      "bob[U+202E]"   <- written by the model',
         "amount  10.50   <- written by the model",
         "status        pending",

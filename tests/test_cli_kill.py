@@ -83,7 +83,18 @@ def test_who_somebody_is(run: Run, made: Any, tmp_path: Path) -> None:
     assert run("kill", "set", "--tool", "pay", "--reason", "r", "--as", "ops-anna", "--json").json["by"] == "ops-anna"
     told = [json.loads(one.body) for one in made.store.audit()]
     [actor] = [one["actor"] for one in told if one["kind"] == "kill.set"]
-    assert actor == {"type": "human", "ref": "ops-anna", "assurance": "host", "via": "cli"}
+    assert actor == {"type": "human", "ref": "ops-anna", "assurance": "host", "via": "cli", "account": USER}
+
+
+def test_a_claimed_name_is_one_that_the_policy_knows(run: Run, made: Any) -> None:
+    """Where the policy has people, nobody can sign with a name that it does not have; one that it has stands beside the account."""
+    wrong = run("kill", "set", "--tool", "pay", "--reason", "r", "--as", "the CEO")
+    assert (wrong.code, made.kills.list()) == (2, ())
+    assert "--as the CEO: nobody in the policy's people is called so (they are E2)" in wrong.err
+    name = run("kill", "set", "--tool", "pay", "--reason", "r", "--as", "E2", "--json").json["id"]
+    assert run("kill", "clear", name, "--reason", "r", "--as", "E2").code == 0
+    told = [json.loads(one.body) for one in made.store.audit()]
+    assert [one["actor"].get("account") for one in told if one["kind"].startswith("kill.")] == [USER, USER]
 
 
 MISUSE: dict[str, tuple[tuple[str, ...], int, str]] = {

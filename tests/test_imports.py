@@ -64,17 +64,19 @@ LANGUAGE = (
 HELPERS = (
     "lasting",
     "sources",
+    "source_words",
     "telling",
     "pointers",
     "presented",
     "unseen",
     "legible",
     "facts",
+    "gone",
     "wording",
     "briefing",
     "tags",
-    "actors",
     "persons",
+    "actors",
     "budgets_of_people",
     "rights",
     "handles",
@@ -176,7 +178,7 @@ def _core() -> dict[str, tuple[str, ...]]:
     rules["core.permits"] += ("core.approve",)  # likewise
     rules["core.redact"] += ("core.cutting", "core.hiding")
     rules["core.bind"] += ("core.putback",)
-    rules["core.ground"] += ("core.sources", "core.likeness")
+    rules["core.ground"] += ("core.sources", "core.source_words", "core.likeness")
     rules["core.limit"] += ("core.lasting", "core.sources", "core.budgets_of_people")  # whose a quota is
     return rules
 

@@ -198,6 +198,7 @@ _TEXTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("effect", ("exec", "class")),
     ("fingerprint", ("fingerprint",)),
     ("from the address", ("actor", "addr")),
+    ("from the account", ("actor", "account")),
     ("caller's trace", ("trace",)),
     ("digest of the key", ("exec", "idem")),
     ("encrypted under the key", ("priv", "key")),

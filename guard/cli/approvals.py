@@ -18,6 +18,7 @@ from guard.cli.places import DEFAULT_STORE, UsageError, add_layers
 from guard.cli.show import json_text, seen, spell, value
 from guard.cli.tables import table
 from guard.cli.views import approval_json, approval_lines, told_yes, utc
+from guard.core.gone import emptied
 from guard.core.grants import Grant
 from guard.core.model import Approval
 from guard.core.names import distinct
@@ -114,6 +115,8 @@ def _row(here: Desk, one: Approval) -> tuple[str, ...]:
 
 def _what(one: Approval) -> str:
     """The operator's line about the call, or its arguments; cut, for all of it is shown before anybody decides."""
+    if emptied(one):
+        return "erased; `show` says when and by whom"
     known = masked(one)
     told = known.effect or ", ".join(f"{name} {value(given)}" for name, given in known.arguments.items())
     text = spell(told)
@@ -128,9 +131,19 @@ def show(arguments: argparse.Namespace) -> int:
     """Show one approval in full."""
     with desk(arguments) as here:
         seen = here.view(arguments.id)
-    plain = {**approval_json(seen.approval), "document": seen.document, "presented": seen.presented, "needs": seen.needs}
+    plain = {
+        **approval_json(seen.approval),
+        "document": seen.document,
+        "presented": seen.presented,
+        "needs": seen.needs,
+        "erased": seen.gone or None,
+    }
     plain |= {"ran": ran_json(seen.ran), "words": words_json(seen.approval)}
-    told = [*approval_lines(seen.approval, previous=seen.previous), *ran_lines(seen.ran), *words_lines(seen.approval)]
+    told = [
+        *approval_lines(seen.approval, previous=seen.previous, gone=seen.gone),
+        *ran_lines(seen.ran),
+        *words_lines(seen.approval),
+    ]
     print(json_text(plain) if arguments.json else "\n".join(told))
     return 0
 

@@ -22,6 +22,7 @@ def ran_lines(ran: Ran | None) -> list[str]:
         return []
     why = f" ({ran.code})" if ran.code else ""
     back = ["what went back to the model, redacted", *quoted(ran.text)] if ran.text else []
+    back = ["what went back to the model was erased with the arguments"] if ran.erased else back
     return [f"outcome      {ran.said} {utc(ran.at)}{why}", *back]
 
 
@@ -53,7 +54,11 @@ def _rows(line: str) -> list[str]:
 
 def ran_json(ran: Ran | None) -> JsonObject | None:
     """What became of the call, for a program."""
-    return None if ran is None else {"status": ran.status, "at": utc(ran.at), "reason": ran.code or None, "content": ran.text}
+    return (
+        None
+        if ran is None
+        else {"status": ran.status, "at": utc(ran.at), "reason": ran.code or None, "content": None if ran.erased else ran.text}
+    )
 
 
 def words_json(approval: Approval) -> JsonObject | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from guard.cli.keys import keys_of
-from guard.cli.places import existing_store, person, policy_folder
+from guard.cli.places import existing_store, person, policy_folder, store_of
 from guard.core.grants import Grant
 from guard.core.model import Approval, Session
 from guard.core.ways import Way
@@ -83,7 +83,7 @@ class Desk:
 def desk(arguments: argparse.Namespace) -> Iterator[Desk]:
     """The desk of the operating-system user. Raises UsageError, PolicyError, and UnknownPersonError for whoever is nobody."""
     policy = policy_folder(arguments.policy, arguments.layer).policy
-    with existing_store(arguments.store, keys_of(arguments)) as store:
+    with existing_store(store_of(arguments), keys_of(arguments)) as store:
         guard = Guard(policy=policy, store=store, tools={}, redactor=redactor(policy.redaction))
         me = replace(guard.known(person(policy, arguments.policy)), way=Way(assurance="os-user", via="cli"))
         yield Desk(guard.approvals, guard.unknown, me, guard.grants, store.now)

@@ -12,7 +12,17 @@ from collections.abc import Iterator
 
 from guard.cli.desk import SHORTEST
 from guard.cli.keys import keys_of
-from guard.cli.places import DEFAULT_STORE, UnknownPersonError, UsageError, add_layers, existing_store, person, policy_folder
+from guard.cli.places import (
+    DEFAULT_STORE,
+    UnknownPersonError,
+    UsageError,
+    add_layers,
+    existing_store,
+    person,
+    policy_folder,
+    store_of,
+    system_user,
+)
 from guard.cli.show import json_text, spell
 from guard.cli.tables import table
 from guard.cli.views import utc
@@ -21,6 +31,7 @@ from guard.core.kills import Kill, words
 from guard.core.model import Session
 from guard.core.ports import Policy
 from guard.core.values import JsonObject
+from guard.core.ways import Way
 from guard.errors import ApprovalError
 from guard.redactors import redactor
 from guard.runner.guard import Guard
@@ -67,7 +78,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             one.add_argument("id", metavar="ID", help="as listed; its beginning is enough where no other one has it")
         if verb != "list":
             one.add_argument("--reason", required=True, metavar="TEXT", help="kept with it, and on record; no model reads it")
-            who = "who you are, on record; default: who the operating-system user is in the policy's people"
+            who = "a person of the policy's people, where it has any; on record beside your operating-system account; default: who that account is in people"
             one.add_argument("--as", dest="who", metavar="NAME", help=who)
         add_layers(one)
         one.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
@@ -78,7 +89,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 @contextlib.contextmanager
 def _open(arguments: argparse.Namespace) -> Iterator[tuple[Kills, Policy]]:
     policy = policy_folder(arguments.policy, arguments.layer).policy
-    with existing_store(arguments.store, keys_of(arguments)) as store:
+    with existing_store(store_of(arguments), keys_of(arguments)) as store:
         guard = Guard(policy=policy, store=store, tools={}, redactor=redactor(policy.redaction))
         yield guard.kills, policy
 
@@ -90,11 +101,22 @@ def _who(arguments: argparse.Namespace, policy: Policy) -> tuple[Session, Assura
     if arguments.who is not None:
         if not arguments.who.strip():
             raise UsageError("--as: say who you are")
-        return Session(principal=arguments.who), "host"
+        return _claimed(arguments.who, policy), "host"
     try:
         return person(policy, arguments.policy), "os-user"
     except UnknownPersonError as error:
         raise UnknownPersonError(f"{error}\nor say who you are: --as NAME") from None
+
+
+def _claimed(name: str, policy: Policy) -> Session:
+    """Somebody who says who they are: on record beside the operating-system user. Raises UsageError for a name that the policy's people do not have."""
+    known = {one.principal for one in policy.people.values()}
+    if known and name not in known:
+        raise UsageError(
+            f"--as {spell(name)}: nobody in the policy's people is called so "
+            f"(they are {', '.join(map(spell, sorted(known)[:20]))})"
+        )
+    return Session(principal=name, way=Way(assurance="os-user", via="cli", account=system_user()))
 
 
 def set_(arguments: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from guard.cli.keys import keys_of
-from guard.cli.places import UsageError
+from guard.cli.places import UsageError, where
 from guard.cli.show import spell
 from guard.compose import AsyncGuard, PolicyWarning
 from guard.core.ceilings import Ceilings
@@ -101,6 +101,7 @@ def desk_of(arguments: argparse.Namespace, ceilings: Ceilings) -> Desk:
         hide=Hiding(folder),
         say=say,
         console=arguments.console,
+        options=where(folder, store),
         seconds=arguments.timeout,
         ceilings=ceilings,
     )

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from shlex import quote
 
 from guard.cli.show import spell
 from guard.compose import DEFAULT_STORE
@@ -58,6 +59,24 @@ def named_folders(folders: Sequence[str], policy: str | None) -> list[str]:
     for one in found:
         existing_folder(one)
     return found
+
+
+def store_of(arguments: argparse.Namespace) -> str:
+    """The store that a command works with: that of `--store`, or the one that lies beside the folder of `--policy`, or the usual one."""
+    given, folder = str(arguments.store), Path(arguments.policy).absolute()
+    if arguments.store is not DEFAULT_STORE or arguments.policy is DEFAULT_POLICY:  # `is`: the same text may have been typed
+        return given
+    beside = folder.parent / "guard.db"
+    return f"sqlite:///{beside}" if beside.is_file() else given
+
+
+def where(folder: Path, store: str) -> str:
+    """The options with which a command finds this folder and store from anywhere; of a server's store without what may be secret."""
+    scheme, _, rest = store.partition("://")
+    path = Path(rest.removeprefix("/")).absolute()
+    url = f"sqlite:///{path}" if scheme == "sqlite" else _without_password(store)
+    beside = url == f"sqlite:///{folder.parent / 'guard.db'}"
+    return f" --policy {quote(str(folder))}" + ("" if beside else f" --store {quote(url)}")
 
 
 def existing_folder(folder: str) -> None:
@@ -153,5 +172,7 @@ __all__ = [
     "named_folders",
     "person",
     "policy_folder",
+    "store_of",
     "system_user",
+    "where",
 ]

@@ -42,7 +42,13 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.set_defaults(run=list_)
     own = parser.add_subparsers(metavar="VERB")
     for verb, run in (("list", list_), ("show", show), ("resolve", resolve)):
-        one = own.add_parser(verb, help=_HELP[verb], description=_HELP[verb].capitalize() + ".")
+        one = own.add_parser(
+            verb,
+            help=_HELP[verb],
+            description=_HELP[verb].capitalize() + ".",
+            epilog=_EXAMPLE.get(verb),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         if verb != "list":
             one.add_argument("id", metavar="ID", help="as listed; its beginning is enough where no other one has it")
         if verb == "resolve":
@@ -58,6 +64,12 @@ _HELP = {
     "list": "calls in doubt, oldest first",
     "show": "one call in doubt, in full",
     "resolve": "say what became of it",
+}
+
+
+_EXAMPLE = {
+    "resolve": 'example:\n  guard approvals unknown resolve un_5b0c7e --happened --reason "booked as 4711 on 3 March"\n'
+    '  guard approvals unknown resolve un_5b0c7e --did-not-happen --reason "no booking with this key at the bank"'
 }
 
 
@@ -115,6 +127,8 @@ def _one(here: Desk, name: str) -> Unknown:
         return begun[0]
     if begun:
         raise ApprovalError("not_found", f"{len(begun)} calls in doubt begin with {name}; give the whole id")
+    if len(name) >= SHORTEST and (told := here.doubts.settled(name, here.me)):
+        raise ApprovalError("already_decided", f"{name} is not in doubt any more: {told}")
     raise ApprovalError("not_found", f"there is no call {name} in doubt that {here.me.who} may see; give the whole id")
 
 

@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping
 from guard.cli import show
 from guard.cli.tables import pairs
 from guard.core.approval import Approval
-from guard.core.briefing import deciders, permits, utc
+from guard.core.briefing import LIVE, deciders, ended_at, enders, permits, status_of, utc
 from guard.core.facts import ORIGINS, shown
 from guard.core.lasting import lasting
-from guard.core.legible import backwards, disguised
+from guard.core.legible import backwards, counted, disguised
 from guard.core.names import real
 from guard.core.pointers import pointer, within
 from guard.core.presented import differences, document, masked, presented
@@ -23,39 +23,45 @@ _COUNTED = (
     *("revision", "need", "use_within", "supersedes", "superseded_by", "edited_by", "edited_why", "effect", "on_message"),
     "ended_by",
 )
+_PLAIN = {one: one for one in ("pending", "approved", "rejected", "cancelled", "revoked")}
 _VOTED = ("number", "decision", "by", "revision", "fingerprint", "presented", "assurance", "via", "reason")
 
 
-def approval_lines(approval: Approval, *, indent: str = "", previous: Approval | None = None) -> list[str]:
-    """The whole view, the same facts as on the page; with the revision before it, what is different."""
+def approval_lines(approval: Approval, *, indent: str = "", previous: Approval | None = None, gone: str = "") -> list[str]:
+    """The whole view, the same facts as on the page; with the revision before it, what is different. `gone`: when and by whom it was erased."""
     approval, secret = masked(approval), len(approval.secret)
     hidden = show.count_unseen(approval.arguments)
     facts = [
         ("approval", approval.id),
         *_revision(approval),
         ("tool", f"{show.spell(approval.tool)} ({approval.kind})"),
-        *((("effect", show.spell(approval.effect)),) if approval.effect else ()),
+        *((("effect", show.spell(approval.effect)),) if approval.effect else (("effect", gone),) if gone else ()),
         ("definition", approval.definition),
         ("fingerprint", approval.fingerprint),
         ("asked for by", f"{show.spell(approval.requester)}, tenant {show.spell(approval.tenant)}"),
         ("conversation", f"{show.spell(approval.conversation + approval.branch)}, turn {approval.turn}, call {_call(approval)}"),
         *(("held because", show.spell(why)) for why in approval.why),
-        ("may decide", show.spell(deciders(approval))),
+        ("may decide" if approval.status == "pending" else "could decide", show.spell(deciders(approval))),
         *((("said yes", told_yes(approval)),) if approval.need > 1 or approval.votes else ()),
         *(("reason", f"{show.spell(vote.by)}: {show.spell(vote.reason)}") for vote in approval.yes if vote.reason),
         ("asked", utc(approval.requested_at)),
-        ("expires", utc(approval.expires_at)),
+        *((("expires", utc(approval.expires_at)),) if approval.status == "pending" else ()),
         *_use(approval),
-        *(("permits", told) for told in permits(approval)),
+        *(("permits", told) for told in permits(approval) if approval.status in LIVE),
         ("policy", approval.policy),
-        *_shown(approval, previous),
+        *(() if gone else _shown(approval, previous)),
         ("status", _status(approval)),
     ]
-    warned = [f"arguments ({hidden} characters that cannot be seen are spelled out)" if hidden else "arguments"]
+    warned = [
+        f"arguments ({counted(hidden, 'character')} that cannot be seen {'is' if hidden == 1 else 'are'} spelled out)"
+        if hidden
+        else "arguments"
+    ]
     warned[0] += f" ({secret} secret, masked)" if secret else ""
     arguments = dict(sorted(approval.arguments.items(), key=lambda one: not _first(approval, one[0])))
     given = [*argument_lines(arguments, approval.origins, secret=approval.secret), *_warned(approval, previous)]
-    told = (*pairs(facts), *warned, *given, *difference_lines(previous, approval))
+    shown = ["arguments", f"  {gone}"] if gone else [*warned, *given, *difference_lines(previous, approval)]
+    told = (*pairs(facts), *shown)
     return [indent + line for line in told]
 
 
@@ -98,8 +104,8 @@ def told_yes(approval: Approval) -> str:
 
 
 def _use(approval: Approval) -> list[tuple[str, str]]:
-    if approval.status in ("approved", "expired") and approval.use_by is not None:
-        return [("use by", utc(approval.use_by))]
+    if approval.status == "approved":
+        return [("use by", utc(approval.ends_at))]
     within = approval.use_within
     return [] if within is None or approval.status != "pending" else [("use within", f"{lasting(within)} of the yes")]
 
@@ -180,10 +186,13 @@ def _call(approval: Approval) -> str:
 
 
 def _status(approval: Approval) -> str:
-    if approval.decided_by is None or approval.decided_at is None:
-        return approval.status
+    """How it stands, or how it ended: in a word, where that is plain, and by whom."""
+    told = _PLAIN.get(approval.status, f"{approval.status}: {status_of(approval)}")
+    who, when = enders(approval), ended_at(approval)
+    if not who or when is None:
+        return told
     why = f", reason: {show.spell(approval.reason)}" if approval.reason else ""
-    return f"{approval.status} ({show.spell(approval.decided_by)}, {utc(approval.decided_at)}{why})"
+    return f"{told} ({show.spell(who)}, {utc(when)}{why})"
 
 
 __all__ = ["approval_json", "approval_lines", "argument_lines", "deciders", "difference_lines", "told_yes", "utc"]

@@ -1,7 +1,7 @@
 """Actors: who caused a record, where that is a person: the reference to them, whose word it is, by which way it came, and from where.
 
 A network address is personal data, and a log is kept for years: what stands in a record is a tag of it under the tenant's key. So equal addresses are
-seen to be equal, and whoever suspects one can look for it (`guard audit hash --field addr`), and nobody reads one off. Comes after tags; pure.
+seen to be equal, and whoever suspects one can look for it (`guard audit hash --field addr`), and nobody reads one off. Comes after persons; pure.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from ipaddress import IPv6Address, ip_address
 
 from guard.core.approval import Assurance, Via
 from guard.core.model import Session
+from guard.core.persons import opaque
 from guard.core.ports import Redactor
 from guard.core.tags import SIZE, key_of
 from guard.core.values import JsonObject, keyed
@@ -24,6 +25,8 @@ def human(who: Session, redactor: Redactor, *, assurance: Assurance | None = Non
     came = way.via if via in (None, "program") else via
     if came != "program":
         found["via"] = came
+    if way.account:
+        found["account"] = opaque(redactor, "person", way.account)
     if way.addr:
         found["addr"] = address_tag(key_of(redactor, who.tenant), way.addr)
     return found

@@ -34,7 +34,7 @@ LIVE = ("pending", "approved")
 class Briefing:
     """What is told about one approval. `document` holds what was hashed; everything here is taken from it or says how the question stands now.
 
-    `beside` is what is to be known of the model's words, which stand below all of this.
+    `beside` is what is to be known of the model's words, which stand below all of this; `gone` when and by whom the arguments were erased.
     """
 
     approval: Approval
@@ -48,10 +48,13 @@ class Briefing:
     have: int
     beside: tuple[str, ...]
     left: float | None
+    gone: str = ""
 
     @property
     def title(self) -> tuple[Piece, ...]:
         """The operator's one line, or the tool's name."""
+        if self.gone:
+            return legible.pieces(f"A call of {self.approval.tool}, of which the details were erased")
         return legible.pieces(self.approval.effect or f"Run {self.approval.tool}")
 
     @property
@@ -65,24 +68,28 @@ class Briefing:
         return tuple(one for one in self.arguments if one.changed)
 
 
-def briefing(approval: Approval, document: JsonObject, presented: str, now: float, needs: int | None = None) -> Briefing:
+def briefing(
+    approval: Approval, document: JsonObject, presented: str, now: float, needs: int | None = None, gone: str = ""
+) -> Briefing:
     """The briefing at `now`, by the store's clock. `document` and `presented` are those of `guard.core.presented`.
 
     `needs` is how many more people must say yes where that is known better than from the stored votes.
     """
-    texts = [approval.effect, real(approval.requester), approval.tool, *facts.shown(document)]
+    own = [real(approval.requester), approval.tool, *facts.shown(document)]
+    unseen = own if any(map(legible.hidden, own)) else [approval.effect]
     return Briefing(
         approval=approval,
         presented=presented,
-        status=_status(approval),
+        status=status_of(approval),
         arguments=tuple(sorted(facts.arguments(document), key=lambda one: not one.first)),
-        warnings=facts.warnings(texts),
-        permits=permits(approval),
+        warnings=facts.warnings([approval.effect, *own], unseen),
+        permits=permits(approval) if approval.status in LIVE else (),
         why=approval.why or ("the policy asks a person before this call runs",),
         may=deciders(approval),
         have=len(approval.yes) if needs is None else approval.need - needs,
         beside=wording.notes(approval.words),
         left=approval.ends_at - now if approval.status in LIVE else None,
+        gone=gone,
     )
 
 
@@ -105,20 +112,34 @@ def deciders(approval: Approval) -> str:
     return "; ".join(filter(None, (own, others)))
 
 
-def _status(approval: Approval) -> str:
+def status_of(approval: Approval) -> str:
+    """How it stands, in words."""
     unused = approval.status == "expired" and approval.use_by is not None
     return "approved and not used in time, does not run" if unused else STATUSES[approval.status]
 
 
 def ended(approval: Approval) -> str:
     """Who decided or ended it, when and why, in words; nothing while it waits."""
-    told = _status(approval).capitalize()
     if approval.status == "pending":
         return ""
-    who = real(approval.ended_by or approval.decided_by or "")
-    when = f", {utc(approval.decided_at)}" if approval.decided_at is not None and not approval.ended_by else ""
+    told, who, when = status_of(approval).capitalize(), enders(approval), ended_at(approval)
+    since = f", {utc(when)}" if when is not None else ""
+    used = " The yes was used for this one run and permits nothing more." if approval.status == "consumed" else ""
     why = f" Reason: {approval.reason}" if approval.reason else ""
-    return f"{told}{f' (by {who}{when})' if who else ''}.{why}"
+    return f"{told}{f' (by {who}{since})' if who else ''}.{used}{why}"
+
+
+def enders(approval: Approval) -> str:
+    """Who ended it or, where nobody did, everybody who said yes, or whoever said no; empty where only time did."""
+    if approval.ended_by or approval.status == "rejected":
+        return real(approval.ended_by or approval.decided_by or "")
+    agreed = list(dict.fromkeys(real(vote.by) for vote in approval.yes)) if approval.decided_by else []
+    return " and ".join(filter(None, (", ".join(agreed[:-1]), *agreed[-1:]))) or real(approval.decided_by or "")
+
+
+def ended_at(approval: Approval) -> float | None:
+    """When that was."""
+    return approval.ended_at if approval.ended_by else approval.decided_at
 
 
 def utc(seconds: float) -> str:
@@ -126,4 +147,4 @@ def utc(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-__all__ = ["LIVE", "STATUSES", "Briefing", "briefing", "deciders", "ended", "permits", "utc"]
+__all__ = ["LIVE", "STATUSES", "Briefing", "briefing", "deciders", "ended", "ended_at", "enders", "permits", "status_of", "utc"]

@@ -240,10 +240,13 @@ def text(parts: Iterable[Part] | None) -> str:
     return "".join(piece.text for _, pieces in parts or () for piece in pieces)
 
 
-def warnings(texts: Iterable[str]) -> tuple[str, ...]:
-    """What an approver should know before reading: hidden characters, words that look like others, letters that run backwards."""
+def warnings(texts: Iterable[str], unseen: Iterable[str] | None = None) -> tuple[str, ...]:
+    """What an approver should know before reading: hidden characters, words that look like others, letters that run backwards.
+
+    Hidden characters are counted in `unseen`, where it is given: a line that repeats an argument has none of its own.
+    """
     known = [*texts]
-    hidden = sum(map(legible.hidden, known))
+    hidden = sum(map(legible.hidden, known if unseen is None else unseen))
     odd = dict(found for text in known for found in legible.disguised(text))
     be = "is" if hidden == 1 else "are"
     told = [f"{counted(hidden, 'character')} that could not be seen otherwise {be} spelled out below"] if hidden else []

@@ -23,6 +23,7 @@ from guard.core.paths import ANY, Path
 from guard.core.ports import CallRow, Ledger
 from guard.core.reasons import Reason
 from guard.core.rules import After, Ground, Source, SumLimit, WindowLimit
+from guard.core.source_words import same
 from guard.core.sources import Alike, echoes, in_words, records, same_record
 from guard.core.values import Json, is_number
 
@@ -224,7 +225,7 @@ def _same_call(same: Sequence[Path], world: _World, row: CallRow) -> bool:
 
 
 def _demand(rule: Ground) -> str:
-    return f"{rule.argument} must be " + " or ".join(source.text for source in rule.sources) + "."
+    return f"{rule.argument} must be " + " or ".join(f"{one.text}{same(one)}" for one in rule.sources) + "."
 
 
 def _wanted(after: After) -> str:

@@ -9,11 +9,15 @@ from guard.core.approval import Assurance, Via
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """How somebody acts. `addr` is the other end's network address where a server knows it; no record holds it as it is (see `actors`)."""
+    """How somebody acts. `addr` is the other end's network address where a server knows it; no record holds it as it is (see `actors`).
+
+    `account` is the operating-system user of somebody who says who they are, under another name than that account has in the policy.
+    """
 
     assurance: Assurance = "host"
     via: Via = "program"
     addr: str = ""
+    account: str = ""
 
 
 PROGRAM = Way()

@@ -35,13 +35,14 @@ def cut(words: Words) -> str:
 class Ran:
     """What became of an approved call. `status`: started, done, failed, unknown or refused; `at`: when it was taken, or refused.
 
-    `code` says why it did not simply run and succeed, `text` is what went back to the model, redacted.
+    `code` says why it did not simply run and succeed, `text` is what went back to the model, redacted; nothing once it was `erased`.
     """
 
     status: str
     at: float
     code: str = ""
     text: str = ""
+    erased: bool = False
 
     @property
     def said(self) -> str:
@@ -70,7 +71,8 @@ def became(approval: Approval, row: CallRow | None) -> Ran | None:
         return None
     outcome = row.outcome if row.status != "started" else None
     reason = "" if outcome is None or outcome.reason is None else outcome.reason.value
-    return Ran(status=row.status, at=row.at, code=reason, text="" if outcome is None else _text(outcome.content))
+    text = "" if outcome is None or row.erased else _text(outcome.content)
+    return Ran(status=row.status, at=row.at, code=reason, text=text, erased=row.erased)
 
 
 def _another(approval: Approval, row: CallRow) -> bool:

@@ -18,6 +18,7 @@ from guard.review.grounds_lint import unreachable
 from guard.review.limits_lint import limits_lint
 from guard.review.ranges import ranges
 from guard.review.rules_lint import covered_grants, covered_rules, dead_denies, idle_people
+from guard.review.same_lint import same_missing
 from guard.review.view import View
 from guard.review.visible import too_many
 from guard.review.windows_lint import windows_lint
@@ -40,6 +41,7 @@ LINTS: tuple[Callable[[View], Iterator[Problem]], ...] = (
     limits_lint,
     windows_lint,
     ceilings_lint,
+    same_missing,
     identities,
     names_alike,
     roles_alike,

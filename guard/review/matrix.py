@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from guard.core import source_words
 from guard.core.rules import Tool
 from guard.policy import Loaded
 from guard.review.cells import NONE, Axes, Cell, Grid, axes, rule_places, tenant_label
@@ -120,10 +121,8 @@ def _word(one: Cell, tool: Tool) -> str:
 def conditions(tool: Tool) -> tuple[str, ...]:
     """What a call of the tool has to meet besides, in short."""
     found = [f"{binding.field} is session.{binding.source}" for binding in tool.bindings]
-    found += [
-        f"{one.argument} from {' or '.join(source.text for source in one.sources)}" for one in tool.grounds if not one.shadow
-    ]
-    found += [one.text for one in tool.after if not one.shadow]
+    found += [source_words.ground(one) for one in tool.grounds if not one.shadow]
+    found += [source_words.after(one) for one in tool.after if not one.shadow]
     found += [f"{'own ' if one.owner else ''}{one.name} named by {one.argument}" for one in tool.resources]
     found += [f"{one.effect} {one.when.text}" for one in tool.rules if not one.shadow]
     found += [f"check {one.name}" for one in tool.checks]

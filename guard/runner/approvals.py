@@ -27,6 +27,7 @@ from guard.runner import editing
 from guard.runner.behind import hiding, salted
 from guard.runner.deciders import ballot_of, barred, concerns, not_found, wrote
 from guard.runner.drivers import SyncRun
+from guard.runner.gone import erasure
 from guard.runner.opening import listed
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class View:
     """One approval as this person may see it: `document` is what to show, `presented` its digest, which the vote carries back (`seen`).
 
     In `approval` and `previous` (the revision before) a mask stands in the place of what the policy calls secret. `needs` is how many more
-    people must say yes, `ran` what became of the call.
+    people must say yes, `ran` what became of the call, `gone` when and by whom its arguments were erased (empty: they were not).
     """
 
     approval: Approval
@@ -48,6 +49,7 @@ class View:
     entitled: bool
     needs: int
     ran: Ran | None = None
+    gone: str = ""
 
     @property
     def seen(self) -> Seen:
@@ -89,6 +91,7 @@ class Approvals:
             entitled=entitled,
             needs=max(0, approval.need - counted) if approval.status == "pending" else 0,
             ran=None if approval.status == "pending" else became(approval, self._guard.store.call(editing.key_of(approval))),
+            gone=erasure(self._guard.store, approval),
         )
 
     def approve(

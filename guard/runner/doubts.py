@@ -7,6 +7,7 @@ Such a call may or may not have taken effect, and nothing here takes it for one 
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,8 +17,9 @@ from guard.core.approval import Approval
 from guard.core.audit_votes import record
 from guard.core.endings import in_doubt
 from guard.core.model import CallKey, ConversationRef, Session
+from guard.core.names import real
 from guard.core.persons import opaque
-from guard.core.ports import CallRow, Event, Redactor, Store
+from guard.core.ports import CallRow, Event, Redactor, Sought, Store
 from guard.core.replacing import replace
 from guard.core.unresolved import doubt_name
 from guard.core.values import JsonObject
@@ -27,6 +29,8 @@ from guard.runner.compensation import compensation_key
 
 if TYPE_CHECKING:
     from guard.runner.guard import GuardBase
+
+_MOST = 1000  # settled calls that are looked through, the newest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +108,21 @@ class Doubts:
                         by=approver.who,
                         event=_withdrawn(asked, approver, self._guard.redactor),
                     )
+
+    def settled(self, name: str, person: Session) -> str:
+        """Who settled a call that is not in doubt any more, when and how, for whoever may know; empty where there is nothing to say."""
+        person = self._guard.known(person)
+        found = self._guard.store.search(Sought(tenant=person.tenant, kinds=("call.reconciled",), limit=_MOST))
+        for body in (json.loads(one.body) for one in found):
+            ref = ConversationRef(tenant=body["tenant"], principal=body["principal"], conversation=body["conversation"])
+            row = self._guard.store.call(CallKey(ref, body["turn"], body["position"]))
+            if row is None or not doubt_name(row.key).startswith(name):
+                continue
+            if person.means(row.key.ref.principal) or self.entitled(row, person):
+                who = body["actor"].get("ref") or "the program, which looked"
+                word = "it took effect" if body["effect"]["observed"] else "it did not take effect"
+                return f"settled by {real(who)} at {body['ts'][:19].replace('T', ' ')} UTC: {word}"
+        return ""
 
     def entitled(self, row: CallRow | Unknown, person: Session) -> bool:
         """Whether this person may settle the call: who may approve calls of the tool, or the requester where nobody else has to."""

@@ -66,6 +66,7 @@ EVENT: dict[str, tuple[str, ...]] = {
     "guard.actor.assurance": ("actor", "assurance"),
     "guard.actor.via": ("actor", "via"),
     "guard.actor.addr": ("actor", "addr"),
+    "guard.actor.account": ("actor", "account"),
     "guard.decision.verdict": ("decision", "verdict"),
     "guard.decision.code": ("decision", "code"),
     "guard.decision.rules": ("decision", "rules"),

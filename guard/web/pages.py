@@ -123,7 +123,8 @@ async def shown(
 
 def told_of(view: View, now: float) -> Briefing:
     """The briefing of a view."""
-    return briefing(view.approval, view.document, view.presented, now, view.needs if view.approval.status == "pending" else None)
+    needs = view.needs if view.approval.status == "pending" else None
+    return briefing(view.approval, view.document, view.presented, now, needs, view.gone)
 
 
 def may(view: View, person: Person) -> May:

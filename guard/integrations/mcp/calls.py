@@ -167,7 +167,7 @@ def _plain(text: str) -> str:
     return "".join(char if char.isprintable() else f"[U+{ord(char):04X}]" for char in text)
 
 
-def told(outcome: Outcome, console: str) -> Outcome:
+def told(outcome: Outcome, console: str, options: str = "") -> Outcome:
     """The outcome as this client must be told it: of a held call how it is approved, and that it must be called again."""
     if outcome.status != "held" or not isinstance(outcome.content, str):
         return outcome
@@ -176,7 +176,7 @@ def told(outcome: Outcome, console: str) -> Outcome:
         error = found["error"]
     except (ValueError, KeyError, TypeError):
         return outcome
-    how: JsonObject = {"message": HELD, "retry": True, "approve": f"guard approvals approve {outcome.approval}"}
+    how: JsonObject = {"message": HELD, "retry": True, "approve": f"guard approvals approve {outcome.approval}{options}"}
     if console:
         how["console"] = console
     return replace(outcome, content=encode({**found, "error": {**error, **how}}))

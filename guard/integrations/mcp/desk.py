@@ -51,6 +51,7 @@ class Desk:
     hide: Hide
     say: Callable[[str], None]
     console: str = ""
+    options: str = ""  # of `guard approvals`, so that it finds the store from any folder
     seconds: float = 300.0
     ceilings: Ceilings = CEILINGS  # of the policy, as it was when the proxy started
     guard: AsyncGuard | None = None
@@ -151,5 +152,5 @@ class View:
         policy, promised = guard.in_force.policy, self.promised(guard, outcome.tool)
         tool = policy.tools.get(outcome.tool)
         back = Back(tool=tool, limits=policy.limits, mask=mask, arguments=arguments, promised=promised)
-        found = back.result(told(outcome, self.desk.console), errand.mould)
+        found = back.result(told(outcome, self.desk.console, self.desk.options), errand.mould)
         return found | {"_meta": back.meta(outcome, found, errand.said) | marks(outcome)}

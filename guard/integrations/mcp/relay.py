@@ -213,7 +213,9 @@ class Relay:
         finally:
             self._tokens.pop(token, None)
         if outcome.status == "held":
-            self.desk.say(f"held: {outcome.tool} waits for a person: guard approvals approve {outcome.approval}")
+            self.desk.say(
+                f"held: {outcome.tool} waits for a person: guard approvals approve {outcome.approval}{self.desk.options}"
+            )
         return found
 
     def _passing(self, method: str) -> Handler:
