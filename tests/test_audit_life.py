@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ GIVEN = ("result.delivered", {"exec": {"status": "held", "replayed": False}})
 
 def show(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any, *events: tuple[str, dict[str, Any]]) -> Ran:
     store = open_store(f"sqlite:///{folder}/guard.db")
-    store.record((), [record(kind, conversation="c1", turn=1, position=0, **more) for kind, more in events])
+    store.record((), [record(kind, **{"conversation": "c1", "turn": 1, "position": 0, **more}) for kind, more in events])
     store.close()
     return in_process(folder, monkeypatch, capfd)("audit", "show", "c1/1/0", "--json")
 
@@ -62,3 +63,20 @@ def test_a_record_names_what_it_is_about(
     kind, more, wanted = FACTS[case]
     told = show(tmp_path, monkeypatch, capfd, *HELD, (kind, more)).json
     assert wanted in told["steps"][-1]["facts"]
+
+
+def test_an_erasure_is_a_part_of_the_life_of_its_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """When, by whom and why the values went, and that the record stays; how the call ended is told as before. Other calls are not touched."""
+    erased = {"erased": {"calls": [[1, 0], [3, 2]]}, "reason": "request of 3 May", "turn": None, "position": None}
+    others = {**erased, "erased": {"calls": [[1, 1]]}}
+    ended = ("call.end", {"exec": {"status": "ok"}})
+    with closing(open_store(f"sqlite:///{tmp_path}/guard.db")) as store:
+        store.record((), [record("payload.erased", **{**erased, "conversation": "c2"}), record("payload.erased", **others)])
+    told = show(tmp_path, monkeypatch, capfd, ("call.proposed", {}), ended, ("payload.erased", erased)).json
+    last = told["steps"][-1]
+    assert [step["kind"] for step in told["steps"]] == ["call.proposed", "call.end", "payload.erased"]
+    assert last["told"] == "the full arguments and result were erased; the redacted copies in the records stay"
+    assert ["reason given", "request of 3 May"] in last["facts"]
+    assert told["facts"]["in the end"] == "ended well"

@@ -132,7 +132,9 @@ def test_a_misspelt_code_or_kind_is_not_an_empty_answer(run: Run, words: tuple[s
     assert told in ran.err
 
 
-@pytest.mark.parametrize("words", [("--reason", "not_owner"), ("--kind", "grant.*"), ("--tool", "nosuch")], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [("--reason", "not_owner"), ("--kind", "grant.*"), ("--tool", "look", "--reason", "timeout")], ids=" ".join
+)
 def test_an_empty_answer_says_so(run: Run, words: tuple[str, ...]) -> None:
     """People read that nothing matches; a program gets no line, or a head alone, and it is said beside."""
     ran = run("audit", *words)

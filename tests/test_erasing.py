@@ -194,11 +194,14 @@ def test_the_commands(tmp_path: Path) -> None:
     ran = guard(*words, "--person", "E1", cwd=tmp_path)
     assert ran.code == 1
     assert ran.out.splitlines() == [
-        "erased 0 calls and 0 messages of users in 0 conversations",
+        "erased 0 calls and 0 messages of users in 0 conversations; the records stay, with their redacted copies",
         "left, since it is not over: conv-1:2:0 (it is under way: erase it once it has ended)",
     ]
     ran = guard("audit", "sweep", "--keep", "1d", cwd=tmp_path)
-    assert (ran.code, ran.out) == (0, "erased 0 calls and 0 messages of users in 0 conversations\n")
+    assert (ran.code, ran.out) == (
+        0,
+        "erased 0 calls and 0 messages of users in 0 conversations; the records stay, with their redacted copies\n",
+    )
     assert guard("audit", "--verify", cwd=tmp_path).code == 0
     with closing(sqlite3.connect(tmp_path / "guard.db")) as file:
         assert PLANTED not in repr(file.execute("SELECT body FROM payloads").fetchall())

@@ -105,3 +105,20 @@ def test_what_is_left_names_what_ends_it(tmp_path: Path) -> None:
     assert ran.code == 1
     last = ran.out.splitlines()[-1]
     assert last == "left, since it is not over: conv-1:1:0 (it waits for a person: guard approvals reject a1 --reason TEXT)"
+
+
+def test_a_dry_run_tells_what_would_be_left(tmp_path: Path) -> None:
+    """As the erasure itself does: the same call, what ends it, and the exit code; of a call that there is not neither says anything else."""
+    store = open_store(f"sqlite:///{tmp_path}/guard.db")
+    held(store)
+    store.close()
+    words = ("audit", "erase", "--reason", "r")
+    cure = "conv-1:1:0 (it waits for a person: guard approvals reject a1 --reason TEXT)"
+    for what in (("--person", "E1"), ("--call", "conv-1:1:0")):
+        dry, done = guard(*words, *what, "--dry-run", cwd=tmp_path), guard(*words, *what, "--yes", cwd=tmp_path)
+        assert (dry.code, dry.out, dry.err.splitlines()[-1]) == (1, "", f"guard: to be left, since it is not over: {cure}")
+        assert (done.code, done.out.splitlines()[-1]) == (1, f"left, since it is not over: {cure}")
+    dry = guard(*words, "--call", "conv-1:1:0", "--dry-run", "--json", cwd=tmp_path)
+    assert (dry.code, dry.json["left"]) == (1, ["conv-1:1:0"])
+    none = guard(*words, "--call", "conv-1:7:0", "--dry-run", cwd=tmp_path)
+    assert (none.code, none.err) == (1, guard(*words, "--call", "conv-1:7:0", "--yes", cwd=tmp_path).err.splitlines(True)[-1])

@@ -63,7 +63,7 @@ def test_erasing_says_whose_it_is_before(two: tuple[Path, str, str]) -> None:
     words = ("audit", "erase", "--reason", "request")
     ran = command(*words, "--person", kim, "--dry-run", "--json", cwd=folder)
     one = {"tenant": "default", "conversation": "mallorys", "principals": [other], "calls": None}
-    assert (ran.code, ran.json) == (0, {"would_erase": [one]})
+    assert (ran.code, ran.json) == (0, {"would_erase": [one], "left": []})
     ran = command(*words, "--reference", kim, cwd=folder)
     assert ran.code == 1
     assert f"to be erased: everything of kims, a conversation of {kim} (tenant default)" in ran.err

@@ -175,7 +175,7 @@ WORDS: Mapping[str, Callable[[Entry], tuple[str, str]]] = {
     "audit.verify": _verified,
     "audit.segment_closed": _closed,
     "audit.segment_dropped": _dropped,
-    "payload.erased": _said("plain", "the full arguments and result were erased"),
+    "payload.erased": _said("plain", "the full arguments and result were erased; the redacted copies in the records stay"),
 }
 
 

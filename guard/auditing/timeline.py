@@ -14,6 +14,7 @@ from guard.auditing import left, persons
 from guard.auditing.causes import causes
 from guard.auditing.entry import Entry, entry
 from guard.auditing.log import Log
+from guard.auditing.log import place as place_of
 from guard.auditing.steps import Step, step
 from guard.core.searching import Sought
 from guard.core.values import JsonObject
@@ -87,9 +88,17 @@ def life(log: Log, of: Place | Entry) -> Life:
         tenant=of.tenant, conversation=of.conversation, turn=of.turn, position=of.position, newest=False, limit=MOST + 1
     )
     found = [one for one in map(entry, log.search(where)) if _place(one) == of]
+    found = sorted([*found, *_erased(log, of)], key=lambda one: place_of(one.sealed)) if found else []
     facts = (("place", of.name), *_fixed(found), *_lasted(found))
     gone = "" if found and found[0].text("kind") == "call.proposed" else left.before(log)
     return Life(place=of, facts=facts, steps=tuple(map(step, found[:MOST])), cut=len(found) > MOST, left=gone)
+
+
+def _erased(log: Log, of: Place) -> list[Entry]:
+    """What says that the call's values were erased: such a record is about a conversation, and names its calls."""
+    where = Sought(tenant=of.tenant, conversation=of.conversation, kinds=("payload.erased",), newest=False, limit=MOST)
+    found = map(entry, log.search(where))
+    return [one for one in found if isinstance(calls := one.at("erased", "calls"), list) and [of.turn, of.position] in calls]
 
 
 def _named(log: Log, name: str, tenant: str | None) -> list[Entry]:
@@ -153,9 +162,9 @@ def _fixed(found: Sequence[Entry]) -> tuple[tuple[str, str], ...]:
 
 
 def _beside(one: Entry) -> bool:
-    """Whether a record says nothing of how the call stands: somebody looked, voted in vain, or was given what is known."""
+    """Whether a record says nothing of how the call stands: somebody looked, voted in vain, was given what is known, or erased the values."""
     vain = one.text("kind") == "approval.vote" and one.text("approval_state", "decision") == "refused"
-    return vain or one.text("kind") in ("result.delivered", "approval.viewed")
+    return vain or one.text("kind") in ("result.delivered", "approval.viewed", "payload.erased")
 
 
 def _lasted(found: Sequence[Entry]) -> tuple[tuple[str, str], ...]:

@@ -28,6 +28,7 @@ EXAMPLES = """examples:
   guard audit --tool createExpenseSupplement       what happened to one tool
   guard audit --person ann@example.com             what concerns one person; the address itself is in no record
   guard audit --approved-by E20417 --since 2026-11   what one person approved since November
+  guard audit --month 2026-11 --spoof               what was spoofed in one month; guard audit report has the month on a page
   guard audit --reason not_grounded --csv > x.csv  for a spreadsheet; nothing in it is computed
   guard audit --json > audit.jsonl                 every record as a line of JSON; what is said besides goes to stderr
   guard audit --held --follow                      the newest ones, and each one as it comes, until Ctrl-C

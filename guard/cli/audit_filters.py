@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import sys
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 from guard.auditing import moments, persons
 from guard.auditing.log import Log, tenants
 from guard.auditing.words import unknown
-from guard.cli.places import UsageError
+from guard.cli.places import DEFAULT_POLICY, UsageError, policy_folder
 from guard.cli.show import spell
 from guard.core.searching import Sought
+from guard.errors import PolicyError
 from guard.policy.problems import meant
 
 _SAME = ("conversation", "tool", "reason", "tenant", "approval", "principal")
@@ -36,6 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--tenant", metavar="NAME", help="records of this tenant")
     group.add_argument("--conversation", metavar="ID", help="records of this conversation")
     group.add_argument("--approval", metavar="ID", help="records about this approval")
+    group.add_argument("--month", dest="in_month", metavar="YYYY-MM", help="records of this month, as in report")
     group.add_argument("--since", metavar="TIME", help=f"{moments.HOW.removeprefix('write ')}")
     group.add_argument("--until", metavar="TIME", help="the same; a day or month is meant with its end")
 
@@ -53,6 +58,7 @@ def given(arguments: argparse.Namespace) -> bool:
         "person",
         "reference",
         "kind",
+        "in_month",
         "since",
         "until",
     )
@@ -68,12 +74,13 @@ def sought(arguments: argparse.Namespace, log: Log) -> Sought:
     if arguments.person and arguments.reference:
         raise UsageError("--person and --reference: write one")
     _check(arguments, log)
+    since, until = _times(arguments, log)
     same = {name: getattr(arguments, name) for name in _SAME if name not in ("conversation", "principal")}
     tenant, person = arguments.tenant, arguments.person
     return Sought(
         **same,
-        since=_time("--since", arguments.since, moments.since, log),
-        until=_time("--until", arguments.until, moments.until, log),
+        since=since,
+        until=until,
         kinds=_kinds(arguments),
         verdict="refuse" if arguments.refused else "hold" if arguments.held else None,
         state="approved" if arguments.approved_by else None,
@@ -104,6 +111,43 @@ def _kinds(arguments: argparse.Namespace) -> tuple[str, ...]:
     if arguments.approved_by and not arguments.kind:
         return ("approval.vote", "approval.resolved")
     return (arguments.kind,) if arguments.kind else ()
+
+
+def _times(arguments: argparse.Namespace, log: Log) -> tuple[float | None, float | None]:
+    if arguments.in_month is None:
+        return _time("--since", arguments.since, moments.since, log), _time("--until", arguments.until, moments.until, log)
+    if arguments.since or arguments.until:
+        raise UsageError("--month and --since or --until: write the month or the times")
+    try:
+        return moments.month(arguments.in_month)
+    except ValueError as error:
+        raise UsageError(f"--month {spell(arguments.in_month)}: {error}") from None
+
+
+def tell_unknown_tool(arguments: argparse.Namespace, log: Log) -> None:
+    """Say on standard error that no record, and no policy of this folder, knows the tool: it may be misspelt, or nobody has called it yet."""
+    name = arguments.tool
+    if not name or log.search(Sought(tool=name, limit=1)):
+        return
+    listed = _listed()
+    if listed is not None and name in listed:
+        return
+    known = {str(tool) for (tool,), _ in log.tally(Sought(), ("tool",)) if tool is not None}
+    cure = meant(name, sorted({*known, *(listed or ())}))
+    whom = "no record" if listed is None else f"neither {DEFAULT_POLICY} nor any record"
+    print(f"guard: --tool {spell(name)}: {whom} knows this tool{f' ({cure})' if cure else ''}", file=sys.stderr)
+
+
+def _listed() -> frozenset[str] | None:
+    """The tools of the policy of this folder; None where there is none that can be read."""
+    if not Path(DEFAULT_POLICY).is_dir():
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # whoever checks the policy is told of them
+            return frozenset(policy_folder(DEFAULT_POLICY).policy.tools)
+    except PolicyError:
+        return None
 
 
 def _time(option: str, text: str | None, read: Callable[[str, float], float], log: Log) -> float | None:

@@ -44,6 +44,7 @@ def show(log: Log, arguments: argparse.Namespace) -> int:
     )
     for line in (*none, *_last(more and not arguments.limit, whole, checked)):
         print(line, file=sys.stderr if plain or (checked is not None and not checked.ok) else sys.stdout)
+    audit_filters.tell_unknown_tool(arguments, log)
     if not more or asked.since is not None:
         _tell_left(log, asked)
     return 0 if checked is None or checked.ok else 1
@@ -105,6 +106,7 @@ def follow(log: Log, arguments: argparse.Namespace) -> int:
     first = (
         list(logs.found(log, replace(asked, limit=most)))[::-1] if once is None else list(spoofs.proposals(log, asked))[-most:]
     )
+    audit_filters.tell_unknown_tool(arguments, log)
     if asked.since is not None:
         _tell_left(log, asked)
     try:

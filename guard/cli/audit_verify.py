@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from itertools import chain
 
+from guard.cli import whose
 from guard.cli.dropped import Earlier, carried
 from guard.cli.places import UsageError
 from guard.cli.rows import rows_against
@@ -64,6 +65,7 @@ def add_verify(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "--no-record", dest="record", action="store_false", help="only read: no record says that the store was verified"
     )
     parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one object")
+    whose.add(parser)
     parser.set_defaults(run=verify)
 
 
@@ -75,7 +77,7 @@ def verify(arguments: argparse.Namespace) -> int:
             report = check_files(arguments.exports, arguments.checkpoints, key, partial=arguments.partial)
             tell(report, json=arguments.json)
         else:
-            with verifiable(arguments.store, record=arguments.record) as (log, record):
+            with verifiable(arguments.store, record=arguments.record, policy=arguments.policy) as (log, record):
                 report = stored_report(log, arguments.checkpoints, key, arguments.closed)
                 tell(report, json=arguments.json)
                 if why := record(report):

@@ -7,9 +7,10 @@ import re
 import sys
 from collections.abc import Sequence
 
+from guard.cli import whose
 from guard.cli.foretelling import Wanted, foretell
 from guard.cli.keys import keys_of
-from guard.cli.places import DEFAULT_STORE, UsageError, existing_store, system_user
+from guard.cli.places import DEFAULT_STORE, UsageError, existing_store
 from guard.cli.show import json_text, spell
 from guard.core.erasing import Erased
 from guard.core.model import ConversationRef
@@ -30,7 +31,7 @@ ERASE = """examples:
   guard audit erase --person kim@example.com --reason "request" --dry-run      say what would go, and whose it is, and erase nothing
 
 What would go, and whose it is, is said before it goes. --person is who somebody was signed in as: a text like person_… there means whoever is called so, never the person whose reference it is. What goes is the raw values, and what a standing grant holds of the call that it came from: the grant ends by that. The records stay as they are, more say
-what was erased, and the chain holds. A call that waits for a decision, is under way or unknown is left and named, with what ends it (exit code 1). Nobody can bring back what was erased; a copy of the store made before still has it."""
+what was erased, and the chain holds. A call that waits for a decision, is under way or unknown is left and named, with what ends it (exit code 1; a dry run says the same). Nobody can bring back what was erased; a copy of the store made before still has it."""
 SWEEP = """examples:
   guard audit sweep                 what ended more than 30 days ago
   guard audit sweep --keep 7d       more than a week ago: s, m, h, d or w
@@ -54,6 +55,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--reason", metavar="TEXT", required=True, help="kept with the record")
     parser.add_argument("--yes", action="store_true", help="do not ask at the terminal")
     parser.add_argument("--dry-run", action="store_true", help="say what would be erased, and whose it is; erase nothing")
+    whose.add(parser)
     parser.set_defaults(run=erase)
     parser = _verb(verbs, "sweep", "erase the raw values of calls that ended long ago", SWEEP)
     parser.add_argument("--keep", type=_seconds, default=KEEP, metavar="TIME", help="default: 30d")
@@ -93,17 +95,20 @@ def erase(arguments: argparse.Namespace) -> int:
     if not arguments.reason.strip():
         raise UsageError("--reason: say why")
     with existing_store(arguments.store, keys_of(arguments)) as store:
-        payloads = _payloads(store)
+        payloads, who = _payloads(store), whose.name(store, arguments.policy)
         wanted = _wanted(store, payloads, arguments)
         if not wanted:
             return _nothing(arguments)
-        foretell(payloads, wanted, as_json=arguments.json and arguments.dry_run)
+        left = {} if arguments.yes and not arguments.dry_run else _not_over(store, payloads, wanted)
+        if arguments.dry_run and not left and not any(calls is None or _known(store, home, calls) for home, calls in wanted):
+            return _nothing(arguments)
+        foretell(payloads, wanted, left, as_json=arguments.json and arguments.dry_run)
         if arguments.dry_run:
-            return 0
+            return 1 if left else 0
         if not arguments.yes and not _confirmed(wanted):
             print("guard: nothing was erased (confirm with --yes)", file=sys.stderr)
             return 1
-        found = [payloads.erase(home, who=system_user(), reason=arguments.reason, calls=calls) for home, calls in wanted]
+        found = [payloads.erase(home, who=who, reason=arguments.reason, calls=calls) for home, calls in wanted]
         met = any(one.anything or one.left for one in found)
         if not met and not any(calls is None or _known(store, home, calls) for home, calls in wanted):
             return _nothing(arguments)
@@ -175,17 +180,17 @@ def _confirmed(wanted: Sequence[Wanted]) -> bool:
     parts = [
         f"{count} {what}{'s' * (count != 1)}" for count, what in ((whole, "whole conversation"), (single, "single call")) if count
     ]
-    print(f"Everything that is over in {' and '.join(parts)} goes. ", end="", file=sys.stderr)
+    print(
+        f"Everything that is over in {' and '.join(parts)} goes; the records stay, with their redacted copies. ",
+        end="",
+        file=sys.stderr,
+    )
     print("What is erased cannot be brought back. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.isatty() and sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def _told(store: Store, found: Sequence[Erased], *, as_json: bool) -> int:
-    left = {
-        f"{one.conversation}:{turn}:{position}": _cure(store, one, (turn, position))
-        for one in found
-        for turn, position in one.left
-    }
+    left = _left(store, found)
     calls, words = sum(len(one.calls) for one in found), sum(one.words for one in found)
     grants = [name for one in found for name in one.grants]
     if as_json:
@@ -203,12 +208,26 @@ def _told(store: Store, found: Sequence[Erased], *, as_json: bool) -> int:
         homes = sum(one.anything for one in found)
         print(
             f"erased {calls} call{'s' * (calls != 1)} and {words} message{'s' * (words != 1)} of users in {homes} conversation{'s' * (homes != 1)}"
+            "; the records stay, with their redacted copies"
         )
         for name in grants:
             print(f"erased what was left of the grant {name}; it covers no call")
         for name, cure in left.items():
             print(f"left, since it is not over: {spell(name)} ({spell(cure)})")
     return 1 if left else 0
+
+
+def _not_over(store: Store, payloads: Payloads, wanted: Sequence[Wanted]) -> dict[str, str]:
+    """The calls that will be left, each with what ends it."""
+    return _left(store, [payloads.left(home, calls) for home, calls in wanted])
+
+
+def _left(store: Store, found: Sequence[Erased]) -> dict[str, str]:
+    return {
+        f"{one.conversation}:{turn}:{position}": _cure(store, one, (turn, position))
+        for one in found
+        for turn, position in one.left
+    }
 
 
 def _cure(store: Store, one: Erased, place: tuple[int, int]) -> str:

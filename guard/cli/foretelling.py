@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from guard.cli.show import json_text, spell
 from guard.core.values import Json
@@ -14,16 +14,18 @@ Wanted = tuple[tuple[str, str], frozenset[tuple[int, int]] | None]
 _SHOWN = 20
 
 
-def foretell(payloads: Payloads, wanted: Sequence[Wanted], *, as_json: bool = False) -> None:
-    """Say it: in lines on standard error, or as JSON on standard output."""
+def foretell(payloads: Payloads, wanted: Sequence[Wanted], left: Mapping[str, str], *, as_json: bool = False) -> None:
+    """Say it: in lines on standard error, or as JSON on standard output. `left`: calls that are not over, each with what ends it."""
     if as_json:
-        print(json_text({"would_erase": [_plain(payloads, one) for one in wanted]}))
+        print(json_text({"would_erase": [_plain(payloads, one) for one in wanted], "left": list(left)}))
         return
     lines = [_line(payloads, one) for one in wanted[:_SHOWN]] or ["nothing"]
     if len(wanted) > _SHOWN:
         lines.append(f"and {len(wanted) - _SHOWN} more conversations (all of them: --dry-run --json)")
     for line in lines:
         print(f"guard: to be erased: {line}", file=sys.stderr)
+    for name, cure in left.items():
+        print(f"guard: to be left, since it is not over: {spell(name)} ({spell(cure)})", file=sys.stderr)
 
 
 def _line(payloads: Payloads, one: Wanted) -> str:

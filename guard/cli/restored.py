@@ -9,8 +9,9 @@ from __future__ import annotations
 import argparse
 import sys
 
+from guard.cli import whose
 from guard.cli.keys import keys_of
-from guard.cli.places import DEFAULT_STORE, UsageError, existing_store, system_user
+from guard.cli.places import DEFAULT_STORE, UsageError, existing_store
 from guard.cli.show import json_text
 from guard.core.redactor import under
 from guard.redactors import REDACTOR
@@ -34,6 +35,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
     parser.add_argument("--yes", action="store_true", help="do not ask at the terminal")
     parser.add_argument("--json", action="store_true", help="JSON instead of text")
+    whose.add(parser)
     parser.set_defaults(run=run)
 
 
@@ -46,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     with existing_store(arguments.store, keys_of(arguments)) as store:
         redactor = under(REDACTOR, store.secret)
-        count = restored(store, redactor, arguments.reason, system_user())
+        count = restored(store, redactor, arguments.reason, whose.name(store, arguments.policy))
     told = f"{count} call{'' if count == 1 else 's'} in doubt by that; see guard approvals unknown"
     print(json_text({"unknown": count}) if arguments.json else told)
     return 0

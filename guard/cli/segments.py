@@ -14,11 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from guard.auditing import moments
+from guard.cli import whose
 from guard.cli.audit_verify import stored_report
 from guard.cli.places import UsageError, existing_file, existing_store
 from guard.cli.progress import Progress
 from guard.cli.show import json_text, spell
-from guard.cli.verifying import whoever
 from guard.core.exported import read_first
 from guard.core.log import Segment
 from guard.core.ports import Store
@@ -87,6 +87,7 @@ def _parser(
     parser.add_argument("--month", required=True, metavar="YYYY-MM", help="UTC")
     parser.add_argument("--store", default=argparse.SUPPRESS, metavar="URL", help="default: that of guard audit")
     parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one object")
+    whose.add(parser)
     return parser
 
 
@@ -107,7 +108,7 @@ def close(store: Store, arguments: argparse.Namespace) -> int:
     """Exit code 1 where something in the month is open, or the log does not hold."""
     month = _month(arguments.month)
     end = moments.month(month)[1]
-    keeper = _keeper(store, arguments)
+    keeper, actor = _keeper(store, arguments), whose.actor(store, arguments.policy)
     known = store.segments()
     if store.now() < end:
         raise UsageError(f"--month {month}: it is not over; a month ends at 00:00 UTC")
@@ -122,7 +123,7 @@ def close(store: Store, arguments: argparse.Namespace) -> int:
     if not made.records:
         raise _NotNowError(f"there is no record of {month} or before that is not closed already")
     one = Segment(number=made.number, month=month, until=end, digest=made.digest, ends=made.last)
-    event = closing.closed(made, month, end, whoever(store), store.tabled())
+    event = closing.closed(made, month, end, actor, store.tabled())
     if store.close_segment(one, event) is None:
         Path(arguments.export).unlink()
         _refuse_open(store, month, end)
@@ -182,7 +183,7 @@ def _whole(report: Report) -> None:
 
 def drop(store: Store, arguments: argparse.Namespace) -> int:
     """Exit code 1 where the file or the log does not hold, or no signed checkpoint covers the month."""
-    month, key = _month(arguments.month), key_of(arguments.public_key)
+    month, key, actor = _month(arguments.month), key_of(arguments.public_key), whose.actor(store, arguments.policy)
     existing_file(arguments.export, "--export")
     segment = next((one for one in store.segments() if one.month == month), None)
     if segment is None:
@@ -201,7 +202,7 @@ def drop(store: Store, arguments: argparse.Namespace) -> int:
         return 1
     with suppress(AttributeError):
         store.catch_up()  # type: ignore[attr-defined] # what is to be filed is filed first
-    event, gone = closing.dropped(segment.number, month, segment.digest, segment.ends, whoever(store)), 0
+    event, gone = closing.dropped(segment.number, month, segment.digest, segment.ends, actor), 0
     with Progress("records dropped") as progress:
         while count := store.drop_segment(segment.number, event, most=_PORTION):
             gone += count

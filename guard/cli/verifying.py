@@ -11,17 +11,15 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from guard.cli.places import RESTORED, UsageError, check_file, existing_store, system_user
+from guard.cli import whose
+from guard.cli.places import RESTORED, UsageError, check_file, existing_store
 from guard.cli.show import spell
 from guard.core import audit_proofs
 from guard.core.log import Counted, Head, Rowed, Sealed, Stray, Tabled
-from guard.core.persons import opaque
 from guard.core.ports import Store
-from guard.core.redactor import under
 from guard.core.values import Json
 from guard.errors import StoreError
 from guard.proof.checking import Report, plain
-from guard.redactors import REDACTOR
 
 _UNWRITABLE = ("read_only", "unavailable")
 
@@ -60,8 +58,8 @@ Recorder: TypeAlias = Callable[[Report], str]
 
 
 @contextmanager
-def verifiable(url: str, *, record: bool) -> Iterator[tuple[Verifiable, Recorder]]:
-    """The log of a store that is there already, and what writes down that it was verified. Raises UsageError where it is not there."""
+def verifiable(url: str, *, record: bool, policy: str | None = None) -> Iterator[tuple[Verifiable, Recorder]]:
+    """The log of a store that is there already, and what writes down that it was verified, by whom the folder `policy` names (see `whose`). Raises UsageError where it is not there."""
     path = _file(url)
     if path is not None and not record:
         with _reading(path) as log:
@@ -77,7 +75,8 @@ def verifiable(url: str, *, record: bool) -> Iterator[tuple[Verifiable, Recorder
             yield log, lambda _: "the file cannot be written"
         return
     with closing(store):
-        yield store, (lambda report: recorded(store, report)) if record else lambda _: ""
+        actor = whose.actor(store, policy) if record else {}
+        yield store, (lambda report: recorded(store, report, actor)) if record else lambda _: ""
 
 
 def _file(url: str) -> Path | None:
@@ -105,20 +104,14 @@ def _reading(path: Path) -> Iterator[Verifiable]:
         yield log
 
 
-def recorded(store: Store, report: Report) -> str:
+def recorded(store: Store, report: Report, actor: Mapping[str, Json]) -> str:
     """Write down that the log was verified, by whom, up to where and with which verdict; why that could not be."""
-    event = audit_proofs.verified(whoever(store), report.heads, _found(report))
+    event = audit_proofs.verified(actor, report.heads, _found(report))
     try:
         store.record((), [event])
     except StoreError as error:
         return str(error)
     return ""
-
-
-def whoever(store: Store) -> dict[str, Json]:
-    """The operating-system user, as records name whoever used the command line."""
-    name = opaque(under(REDACTOR, store.secret), "person", system_user())
-    return {"type": "human", "ref": name, "assurance": "os-user", "via": "cli"}
 
 
 def _found(report: Report) -> dict[str, Json]:

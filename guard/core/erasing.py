@@ -58,6 +58,9 @@ class Erasing(Protocol):
     def erase(self, command: Erase) -> Erased:
         """Erase in one transaction, on record."""
 
+    def unerasable(self, home: tuple[str, str], only: Collection[tuple[int, int]] | None) -> Erased:
+        """The calls of these places (None: of all of the conversation) that an erasure would leave, since they are not over."""
+
     def aged(self, before: float, limit: int) -> Mapping[tuple[str, str], frozenset[tuple[int, int]]]:
         """Calls that were over by this time, by conversation; the oldest so many."""
 

@@ -75,6 +75,10 @@ class Payloads:
         actor = {"type": "human", "ref": opaque(self._redactor, "person", who), "assurance": "os-user", "via": "cli"}
         return self._erase(home, calls, (-inf if calls is not None else inf, inf), actor, self._redactor.detect(None, reason)[0])
 
+    def left(self, home: tuple[str, str], calls: Collection[tuple[int, int]] | None = None) -> Erased:
+        """What `erase` would leave, since it is not over. Raises StoreError."""
+        return self._store.unerasable(home, calls)
+
     def of(self, person: str, tenant: str | None = None) -> tuple[tuple[str, str], ...]:
         """The conversations in which this person was signed in. A text like a reference is the name of whoever is called so, and nobody else's."""
         tenants = (tenant,) if tenant else [str(name) for (name,), _ in self._records.tally(Sought(), ("tenant",)) if name]

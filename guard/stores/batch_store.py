@@ -5,7 +5,7 @@ The rules are in `batching` and `erasing`. Comes after `log_store` and before `l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from secrets import token_hex
 from typing import cast
@@ -58,6 +58,10 @@ class BatchStore(LogStore):
     def erase(self, command: Erase) -> Erased:
         """Erase raw values of one conversation, on record. See Erase."""
         return self._tables.write(lambda tables: erasing.erase(tables, command))
+
+    def unerasable(self, home: Home, only: Collection[Place] | None) -> Erased:
+        """The calls of these places that are not over."""
+        return self._tables.write(lambda tables: erasing.left(tables, home, only))
 
     def aged_grants(self, before: float, limit: int) -> tuple[Home, ...]:
         """The conversations of grants that may have been over by this time."""

@@ -8,7 +8,7 @@ handles of the conversation go with the calls that brought them, and so does wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from guard.core.erasing import Erase, Erased, bare
 from guard.core.ports import CallRow
@@ -16,7 +16,14 @@ from guard.core.reasons import Reason
 from guard.core.replacing import replace
 from guard.stores import grant_ends
 from guard.stores.approvals import ENDED, LIVE, look
-from guard.stores.tables import OPEN, Asked, Home, Tables
+from guard.stores.tables import OPEN, Asked, Home, Place, Tables
+
+
+def left(tables: Tables, home: Home, only: Collection[Place] | None) -> Erased:
+    """What `erase` would leave, of these places (None: of all), in a transaction that may write down what has expired."""
+    rows = [row for row in tables.rows(home, None) if not row.erased and (only is None or _place(row) in only)]
+    found = tuple(_place(row) for row in rows if _closed(tables, home, row) is None)
+    return Erased(tenant=home[0], conversation=home[1], principal=tables.owner(home) or "", left=found)
 
 
 def erase(tables: Tables, command: Erase) -> Erased:
