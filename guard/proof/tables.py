@@ -89,6 +89,8 @@ class Replay:
         self.grants.add(kind, found, (chain, seq))
         if kind.startswith("kill."):
             self.kills.add(kind, found, (chain, seq))
+        if kind == "call.begin":
+            self.kills.began(found, (chain, seq))
         if kind in KINDS:
             self.ran.add(kind, found, (chain, seq))
         else:
