@@ -12,7 +12,7 @@ import pytest
 from cli_kit import Run, in_process
 from record_kit import validator
 from stores_kit import records
-from votes_kit import BOSS, CHIEF, LASTING, office
+from votes_kit import BOSS, CHIEF, LASTING, PAY, Office, office
 
 from guard.cli.audit_verify import stored_report
 from guard.proof.tables import Replay
@@ -126,3 +126,45 @@ def test_records_that_say_nothing_of_a_kill_do_no_harm() -> None:
     ):
         made.add(0, 1, body)
     assert list(made.against({}, {})) == []
+
+
+def test_a_call_that_ran_while_its_kill_was_taken_out_is_found(tmp_path: Path) -> None:
+    """The row was cleared, a call ran, and the row was put back: the records say that the kill was in force."""
+    desk = Office(tmp_path, f"sqlite:///{tmp_path}/g.db", PAY.format(more=", expires: 1h"))
+    desk.say("Please pay.")
+    kill = desk.guard.kills.set(by=CHIEF, reason="wrong amounts", tool="pay")
+    _changed(desk.url, "UPDATE kills SET cleared = 1.0")
+    desk.approvals.approve(desk.ask(1), approver=BOSS)
+    desk.settle()
+    _changed(desk.url, "UPDATE kills SET cleared = NULL")
+    [told] = stored_report(desk.guard.store, [], None).problems
+    desk.guard.close()
+    assert told.what == f"kill {kill.id} was in force by the records when a call began that it covers"
+
+
+def _changed(url: str, statement: str) -> None:
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+        connection.execute(statement)
+        connection.commit()
+
+
+def test_only_one_chain_says_what_came_first() -> None:
+    """Before the kill, behind its end, outside of what it covers, and in another chain a call may begin."""
+    kill = '{"kind":"kill.%s","tenant":"t","tool":{"name":"pay"},"kill":{"id":"ki_1"}}'
+    begin = '{"kind":"call.begin","tenant":"%s","conversation":"c","tool":{"name":"%s"}}'
+    made: Any = Replay()
+    bodies = (
+        begin % ("t", "pay"),
+        kill % "set",
+        begin % ("u", "pay"),
+        begin % ("t", "look"),
+        kill % "cleared",
+        begin % ("t", "pay"),
+    )
+    for seq, body in enumerate(bodies, 1):
+        made.add(0, seq, body)
+    made.add(1, 1, begin % ("t", "pay"))
+    assert made.kills.wrong == []
+    made.add(0, 7, kill % "set")
+    made.add(0, 8, begin % ("t", "pay"))
+    assert [one.seq for one in made.kills.wrong] == [8]

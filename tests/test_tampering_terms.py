@@ -75,6 +75,18 @@ CHANGES = {
     "another-call": "UPDATE approvals SET fingerprint = 'f' WHERE id = '{pending}'",
     "another-call-of-a-revision": "UPDATE approvals SET fingerprint = 'f' WHERE id = '{revised}'",
     "another-revision": detail("approvals", '"revision":1', '"revision":2') + " WHERE id = '{pending}'",
+    "another-requester": detail("approvals", '"requester":"u1"', '"requester":"zoe"') + " WHERE id = '{pending}'",
+    "another-requester-of-a-revision": detail("approvals", '"requester":"u1"', '"requester":"zoe"') + " WHERE id = '{revised}'",
+    "another-tool": detail("approvals", '"tool":"pay"', '"tool":"other"') + " WHERE id = '{pending}'",
+    "another-kind": detail("approvals", '"kind":"action"', '"kind":"read"') + " WHERE id = '{pending}'",
+    "another-definition": detail("approvals", '"definition":"', '"definition":"0') + " WHERE id = '{pending}'",
+    "another-turn": "UPDATE approvals SET turn = 99 WHERE id = '{pending}'",
+    "another-position": "UPDATE approvals SET position = 9 WHERE id = '{revised}'",
+    "another-conversation": "UPDATE approvals SET conversation = 'x' WHERE id = '{pending}'",
+    "an-author-made-up": detail("approvals", '"authors":[]', '"authors":["b3"]') + " WHERE id = '{pending}'",
+    "an-author-taken-out": detail("approvals", '"authors":["b0"]', '"authors":[]') + " WHERE id = '{revised}'",
+    "an-author-renamed": detail("approvals", '"authors":["b0"]', '"authors":["b3"]') + " WHERE id = '{revised}'",
+    "another-editor": detail("approvals", '"edited_by":"b0"', '"edited_by":"b3"') + " WHERE id = '{revised}'",
     "a-row-of-nonsense": "UPDATE approvals SET detail = '[]' WHERE id = '{pending}'",
 }
 _KEPT = ("approvals", "votes", "grants")

@@ -24,6 +24,8 @@ class Killed:
         self.known: dict[str, dict[str, Any]] = {}  # what each covers, and by whom it was set
         self.cleared: set[str] = set()
         self.place: dict[str, tuple[int, int]] = {}
+        self.wrong: list[Problem] = []
+        self._live: dict[tuple[int, str], dict[str, Any]] = {}  # by chain: of two chains nobody knows which record came first
 
     def add(self, kind: str, found: dict[str, Any], place: tuple[int, int]) -> None:
         """The next record about a kill."""
@@ -34,10 +36,23 @@ class Killed:
         self.place[name] = place
         if kind == "kill.cleared":
             self.cleared.add(name)
+            self._live.pop((place[0], name), None)
         elif kind == "kill.set":
             scope = {"tenant": found.get("tenant"), "conversation": found.get("conversation")}
             scope["tool"] = tool.get("name") if isinstance(tool, dict) else None
             self.known[name] = {**scope, "by": str(actor.get("ref")) if isinstance(actor, dict) else ""}
+            self._live[place[0], name] = scope
+
+    def began(self, found: dict[str, Any], place: tuple[int, int]) -> None:
+        """A call begins: none does that a kill covers which the same chain says to be in force, in the order in which both were written."""
+        tool = found.get("tool")
+        call = {"tenant": found.get("tenant"), "conversation": found.get("conversation")}
+        call["tool"] = tool.get("name") if isinstance(tool, dict) else None
+        for (chain, name), scope in self._live.items():
+            if chain == place[0] and all(scope[part] in (None, call[part]) for part in _SCOPE):
+                self.wrong.append(
+                    Problem("", f"kill {name} was in force by the records when a call began that it covers", *place)
+                )
 
     def against(
         self,
@@ -48,6 +63,7 @@ class Killed:
         cut: bool = False,
     ) -> Iterator[Problem]:
         """What of the tables contradicts the records. `cut`: earlier records left; `stood`: digests of what was in force then, where a record says it."""
+        yield from self.wrong
         stood = stood if cut else {}
         for name in sorted({*self.known, *after, *(stood or ())}):
             one = after.get(name)

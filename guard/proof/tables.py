@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from guard.core.log import Tabled
+from guard.core.values import digest
 from guard.proof import killed
 from guard.proof.chains import Problem
 from guard.proof.granted import Granted
@@ -39,7 +40,15 @@ _TOLD: Final = {
     "use_by": "until when it is used",
     "revision": "its revision",
     "fingerprint": "which call it is about",
+    "principal": "who asked for the call",
+    "tool": "the tool",
+    "definition": "the tool's definition",
+    "kind": "what kind of tool it is",
+    "home": "the conversation",
+    "turn": "the turn",
+    "position": "the place in the turn",
 }
+_ALIKE: Final = ("principal", "tool", "kind", "home", "turn", "position")  # the same in every revision
 _STANDING: Final = ("scope", "uses", "until", "need", "tenant", "principal", "conversation", "tool", "definition", "approval")
 Place = tuple[int, int]
 _Call = tuple[str, ...]
@@ -80,6 +89,8 @@ class Replay:
         self.grants.add(kind, found, (chain, seq))
         if kind.startswith("kill."):
             self.kills.add(kind, found, (chain, seq))
+        if kind == "call.begin":
+            self.kills.began(found, (chain, seq))
         if kind in KINDS:
             self.ran.add(kind, found, (chain, seq))
         else:
@@ -108,15 +119,18 @@ class Replay:
     def _asked(self, name: str, found: dict[str, Any], terms: dict[str, Any]) -> None:
         if isinstance(found.get("fingerprint"), str):
             terms["fingerprint"] = found["fingerprint"]
+        terms |= _whose(found) | ({"authors": []} if terms.get("revision") == 1 else {})
         self.terms[name], self.known[name] = terms, {str(found.get("principal"))}
 
     def _edited(self, name: str, found: dict[str, Any], state: dict[str, Any], place: Place) -> None:
         """The next revision: of it, the record says less than of one that was asked."""
         new = str(state.get("by"))
         self._set(new, "pending", place)
-        terms = {"need": state.get("need"), "fingerprint": state.get("to")}
+        old, editor = self.terms.get(name, {}), str(_part(found, "actor").get("ref"))
+        terms = {"need": state.get("need"), "fingerprint": state.get("to")} | {one: old.get(one) for one in _ALIKE}
+        terms |= {"authors": [*old["authors"], editor]} if "authors" in old else {}
         self.terms[new] = {one: value for one, value in terms.items() if value is not None}
-        self.known[new] = {*self.known.get(name, ()), str(found.get("principal")), str(_part(found, "actor").get("ref"))}
+        self.known[new] = {*self.known.get(name, ()), str(found.get("principal")), editor}
 
     def _voted(self, name: str, found: dict[str, Any], state: dict[str, Any], place: Place) -> None:
         terms, need, have = self.terms.setdefault(name, {}), state.get("need"), state.get("have")
@@ -190,10 +204,15 @@ class Replay:
         elif one.says.get("voted") and one.says["voted"] != [list(pair) for pair in zip(one.votes, one.voters, strict=True)]:
             yield self._problem(name, "has other votes in its row than among the votes")
         else:
-            terms = self.terms.get(name, {})
-            for term in (term for term in _TOLD if term in terms and one.says.get(term, terms[term]) != terms[term]):
-                what = f"{one.says[term]} in the store, and {terms[term]} by the records"
-                yield self._problem(name, f"says something else of {_TOLD[term]}: {what}")
+            yield from self._terms(name, one)
+
+    def _terms(self, name: str, one: Tabled) -> Iterator[Problem]:
+        terms, author = self.terms.get(name, {}), self._author(name, one)
+        if author is not None:
+            yield self._problem(name, f"has other authors in the store ({author}) than in the records")
+        for term in (term for term in _TOLD if term in terms and one.says.get(term, terms[term]) != terms[term]):
+            what = f"{one.says[term]} in the store, and {terms[term]} by the records"
+            yield self._problem(name, f"says something else of {_TOLD[term]}: {what}")
 
     def _others(self, name: str, voters: tuple[str, ...]) -> tuple[str, str] | None:
         """The first voter whom the records call otherwise. Who stood in an approval already is kept there as before."""
@@ -201,9 +220,31 @@ class Replay:
         pairs = zip(voters, self.voters.get(name, ()), strict=False)
         return next((pair for pair in pairs if pair[0] != pair[1] and pair[0] not in known), None)
 
+    def _author(self, name: str, one: Tabled) -> str | None:
+        """Who edited it by its row, where the records say otherwise. Whoever edits twice stands there once."""
+        told, known = self.terms.get(name, {}).get("authors"), self.known.get(name, set())
+        kept = one.says.get("authors")
+        if told is None or kept is None:
+            return None
+        told = list(dict.fromkeys(told))
+        same = len(kept) == len(told) and all(a == b or a in known for a, b in zip(kept, told, strict=True))
+        last = (one.says.get("edited_by") in (*kept, *told)) if told else one.says.get("edited_by") is None
+        return None if same and last else ", ".join(map(str, [*kept, one.says.get("edited_by")]))
+
     def _problem(self, name: str, what: str) -> Problem:
         chain, seq = self.place[name]
         return Problem("", f"approval {name} {what}", chain, seq)
+
+
+def _whose(found: dict[str, Any]) -> dict[str, Any]:
+    """Whose call a question is about, and of which tool, as far as its record says it."""
+    tenant, conversation = found.get("tenant"), found.get("conversation")
+    said = {one: found.get(one) for one in ("principal", "turn", "position")} | {
+        term: _part(found, "tool").get(name) for term, name in (("tool", "name"), ("definition", "definition"), ("kind", "kind"))
+    }
+    if isinstance(tenant, str) and isinstance(conversation, str):
+        said["home"] = digest(tenant, conversation)[:32]  # as rows name it
+    return {one: value for one, value in said.items() if value is not None}
 
 
 def _kind(body: str) -> str:

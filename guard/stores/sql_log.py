@@ -27,7 +27,7 @@ ABOUT_NONE = {
 """Each is one statement, so that a record and what is filed about it meanwhile are both seen, or neither."""
 OPENED = "SELECT chain, seq FROM segment_ends WHERE dropping <> 0 LIMIT ?"
 """Only the transaction that drops a segment says so."""
-STATES = "SELECT id, status, fingerprint, expires_at, detail FROM approvals"
+STATES = "SELECT id, status, fingerprint, expires_at, detail, conversation, turn, position FROM approvals"
 VOTED = "SELECT approval, status, voter FROM votes ORDER BY approval, number"
 GRANTED = "SELECT g.id, g.tenant, g.principal, g.tool, g.approval, g.until, g.revoked, g.detail, p.body FROM grants g LEFT JOIN payloads p ON p.id = g.payload"
 

@@ -20,6 +20,8 @@ from guard.stores.locks import Lock
 Voted = Sequence[tuple[str, str]]
 """What was voted, and by whom."""
 _KEPT = ("need", "revision", "by", "by_self", "use_by")
+_WHAT = {"principal": "requester", "tool": "tool", "definition": "definition", "kind": "kind", "edited_by": "edited_by"}
+"""Who asked for which tool, and who made this revision: by the name of it here where it stands in the row."""
 _GIVEN = ("scope", "uses", "until", "need", "tenant", "principal", "conversation", "tool", "definition", "approval")
 _BOUNDS = ("field", "at_most", "sum", "fingerprint", "others")  # of a constraint, what a record shows as it is
 
@@ -31,22 +33,28 @@ def voted(status: str, votes: Voted, **says: Any) -> Tabled:
 
 def of_approval(approval: Approval, votes: Voted) -> Tabled:
     """An approval in hand."""
-    detail = {name: getattr(approval, name) for name in _KEPT}
+    detail = {name: getattr(approval, name) for name in (*_KEPT, *_WHAT.values(), "authors")}
+    place = rows.name_of((approval.tenant, approval.conversation)), approval.turn, approval.position
     kept = [[vote.decision, str(vote.by)] for vote in approval.votes]
-    return _approval(approval.status, votes, detail, kept, decide_by=approval.expires_at, fingerprint=approval.fingerprint)
+    ends = approval.expires_at
+    return _approval(approval.status, votes, detail, kept, place, decide_by=ends, fingerprint=approval.fingerprint)
 
 
 def approval_row(row: Sequence[Any], votes: Voted) -> Tabled:
-    """A row with id, status, fingerprint, end and detail. The end is the one that is next: to decide, or to use what was approved."""
-    _, status, fingerprint, ends, text = row
+    """A row with id, status, fingerprint, end, detail, conversation, turn and position. The end is the one that is next: to decide, or to use what was approved."""
+    _, status, fingerprint, ends, text, *place = row
     detail = _object(text)
     if status == "approved" and detail.get("use_by") is not None:
         detail["use_by"], ends = ends, detail.get("expires_at")
     kept = [_list(vote)[1:3] for vote in _list(detail.get("votes"))]
-    return _approval(str(status), votes, detail, kept, decide_by=ends, fingerprint=fingerprint)
+    return _approval(str(status), votes, detail, kept, place, decide_by=ends, fingerprint=fingerprint)
 
 
-def _approval(status: str, votes: Voted, detail: dict[str, Any], kept: list[list[Any]], **says: Any) -> Tabled:
+def _approval(
+    status: str, votes: Voted, detail: dict[str, Any], kept: list[list[Any]], place: Sequence[Any], **says: Any
+) -> Tabled:
+    says |= {name: detail.get(own) for name, own in _WHAT.items()} | {"authors": _list(detail.get("authors"))}
+    says |= dict(zip(("home", "turn", "position"), place, strict=True))
     says |= {"need": detail.get("need", 1), "revision": detail.get("revision", 1), "by": _list(detail.get("by"))}
     says |= {"self": detail.get("by_self"), "use_by": detail.get("use_by"), "voted": kept}
     return voted(status, votes, **{name: _number(value) for name, value in says.items()})
