@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterable, Iterator
 from string import ascii_letters
 
-from guard.core.beside import NAMING, role
+from guard.core.beside import NAMING, ROLES
 from guard.redactors.keys import tokens
 from guard.redactors.national import IDS, SSN
 from guard.redactors.phone import OTHER as PHONE_OTHER
 from guard.redactors.phone import SPELLED
 from guard.redactors.phone import WORDS as PHONE_WORDS
 from guard.redactors.prefixes import PREFIXES
-from guard.redactors.tables import listed, valued
+from guard.redactors.tables import headed, listed, valued
 from guard.redactors.telling import WORDS as KEY_WORDS
 
 NAMES, TELLS, TOLD, PAIR, DIALS, CARRY, SIGN, RUNS = 1, 2, 4, 8, 16, 32, 64, 128
@@ -140,9 +140,10 @@ def _beside(text: str, start: int) -> bool:
     if before[-1:] != ":":
         return before[-1:] in {"[", ","} and listed(text)
     name, around = _named(before)
-    if role(name) != NAMING and around[-1:] == "{":  # the only field of what names
-        name, _ = _named(around[:-1].rstrip())
-    return role(name) == NAMING and (valued(text) or listed(text))
+    naming = ROLES[name] == NAMING
+    if not naming and around[-1:] == "{":  # the only field of what names
+        naming = ROLES[_named(around[:-1].rstrip())[0]] == NAMING
+    return naming and (valued(text) or headed(text))
 
 
 def _named(before: str) -> tuple[str, str]:

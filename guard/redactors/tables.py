@@ -9,6 +9,7 @@ from __future__ import annotations
 from guard.core.beside import COLUMN_WORDS, VALUE_WORDS
 
 _VALUES = tuple(f'{word}"' if len(word) > 1 else f'"{word}"' for word in VALUE_WORDS)
+_HEADS = tuple(f'{word}"' for word in COLUMN_WORDS if not any(word != other and word.endswith(other) for other in COLUMN_WORDS))
 _COLUMNS = tuple(f'{word}":[' for word in COLUMN_WORDS)
 
 
@@ -16,6 +17,12 @@ def valued(text: str) -> bool:
     """Whether a field is there that may hold what another one names."""
     low = text.lower()
     return any(sign in low for sign in _VALUES)
+
+
+def headed(text: str) -> bool:
+    """Whether a field is there that may name columns."""
+    low = text.lower()
+    return any(sign in low for sign in _HEADS)
 
 
 def listed(text: str) -> bool:
