@@ -16,17 +16,25 @@ from guard.core.values import Json
 
 NAMING, VALUE, COLUMNS, OTHER = "naming", "value", "columns", ""
 _ROLES: Final = {
-    NAMING: "name key header field variable var parameter param attribute attr property prop setting option label column env type kind system k",
-    VALUE: "value values val v data default current new old",
+    NAMING: "name key header field variable var parameter param attribute attr property prop setting option label column env type kind system k id title",
+    VALUE: "value values val v data default current new old content text string from to before after",
     COLUMNS: "columns cols headers header fields keys names",
 }
 NAMING_WORDS, VALUE_WORDS, COLUMN_WORDS = (tuple(words.split()) for words in _ROLES.values())
 """How a key ends, in any case, whose value may name what stands beside it, that holds what is named so, or that holds names of columns."""
 _VAGUE = frozenset({"type", "kind", "system"})  # these say of a mere `value` what it is, and of nothing else
 _PLAINLY = frozenset({"value", "values", "val", "v"})
+_FAINT = frozenset(
+    {"id", "title", "content", "text", "string", "from", "to", "before", "after"}
+)  # these may say or hold much else
+_WHOLE = frozenset({"from", "to", "before", "after"})  # these as the last of several words say when or whence: `valueFrom`
 _LAST = re.compile(r"([A-Z]+|[A-Z]?[a-z]+)\Z")
 _LONGEST = 100  # characters of a name
-_NO_NAME = re.compile(r"[\n\r\t\"'=,;<>?!|\x00\x1c-\x1f]")
+_SPACES = 4  # in a name: with more words it is a sentence or a title, which says of what stands beside it too much else
+_NO_NAME = re.compile(r"[\n\r\t\"';<>?!|\x00\x1c-\x1f]")
+_AROUND = " \t\r\n\u00a0\u3000\"'`<>()[]{}:;,.?!*|=\uff1a"  # stands around a name and is no part of it
+_PAIRED = (2, 3)  # items of a list that begins with a name
+_ASIDE = re.compile("[,=]")  # parts a name from another one, or from what it is given to
 
 
 class Pairs(tuple[tuple[str, Json], ...]):
@@ -36,10 +44,14 @@ class Pairs(tuple[tuple[str, Json], ...]):
 
 
 class Frame(NamedTuple):
-    """A table that a list belongs to: its columns, and whether the list is one row of it or all of them."""
+    """A table that a list belongs to: its columns, and whether the list is one row of it or all of them.
+
+    `turned`: the lists in it may as well be the columns.
+    """
 
     columns: Sequence[str]
     row: bool
+    turned: bool = False
 
 
 class Note(NamedTuple):
@@ -68,6 +80,8 @@ class _Roles(dict[str, str]):
 def role(key: str) -> str:
     """What a key may be for the others beside it, by its last word."""
     last = _word(key)
+    if last in _WHOLE and len(key) > len(last):
+        return OTHER
     return next((name for name in (NAMING, VALUE, COLUMNS) if last in _SETS[name]), OTHER)
 
 
@@ -99,16 +113,28 @@ def parts(value: Json, above: str | None, frame: Frame | None, tells: Tells) -> 
         keys = [above if note.name is None else below(above, note.name) for note in notes]
         return [(None, item, key, note) for item, key, note in zip(value, keys, notes, strict=True)]
     pairs = value if type(value) is Pairs else tuple(value.items())
-    notes = fields(pairs, tells)
+    notes = fields(pairs, tells, frame)
     if notes is None:
         return [(name, item, below(above, name), _NONE) for name, item in pairs]
     around = [above if note.name is None else below(above, note.name) for note in notes]
     return [(name, item, below(key, name), note) for (name, item), key, note in zip(pairs, around, notes, strict=True)]
 
 
-def fields(pairs: Iterable[tuple[str, Json]], tells: Tells) -> list[Note] | None:
-    """For each field of an object what stands beside it; None where nothing does."""
+def fields(pairs: Iterable[tuple[str, Json]], tells: Tells, frame: Frame | None = None) -> list[Note] | None:
+    """For each field of an object what stands beside it; None where nothing does. `frame` is the table of which the object is a row."""
     known = list(pairs)
+    found = _beside(known, tells)
+    if frame is None or not frame.row:
+        return found
+    notes = [_NONE] * len(known) if found is None else found
+    return [
+        note._replace(frame=frame) if type(item) is list and note.frame is None else note
+        for note, (_, item) in zip(notes, known, strict=True)
+    ]
+
+
+def _beside(known: list[tuple[str, Json]], tells: Tells) -> list[Note] | None:
+    """What the other fields of an object say of each."""
     roles = [ROLES[name] for name, _ in known]
     if VALUE in roles and NAMING in roles:
         found = _valued(known, roles, tells)
@@ -124,75 +150,120 @@ def fields(pairs: Iterable[tuple[str, Json]], tells: Tells) -> list[Note] | None
 
 def _valued(known: list[tuple[str, Json]], roles: list[str], tells: Tells) -> list[Note] | None:
     """The notes of the values in an object, where another field of it names them: one that tells, else one of a single word."""
-    named = [
-        (name, item)
-        for (name, item), part in zip(known, roles, strict=True)
-        if part == NAMING and type(item) is str and names(item)
+    texts = [(_word(name), _text(item)) for (name, item), part in zip(known, roles, strict=True) if part == NAMING]
+    named = [(word, item) for word, item in texts if item is not None and names(item)]
+    told = [(word, item) for word, item in named if tells(item)] or [
+        (word, item) for word, item in named if " " not in item and word not in _FAINT
     ]
-    told = [(name, item) for name, item in named if tells(item)] or [one for one in named if " " not in one[1]]
     if not told:
         return None
-    clear = [item for name, item in told if _word(name) not in _VAGUE]
-    said = LABEL + (clear[0] if clear else told[0][1])
-    return [
-        Note(name=said) if part == VALUE and (clear or _word(name) in _PLAINLY) else _NONE
-        for (name, _), part in zip(known, roles, strict=True)
-    ]
+    clear = next(((word, item) for word, item in told if word not in _VAGUE), None)
+    word, item = clear or told[0]
+    said = signed(item, tells, CELL if word in _FAINT else LABEL)
+    faint = said if said[:1] == CELL else CELL + said[1:]
+    notes = []
+    for (name, _), part in zip(known, roles, strict=True):
+        holds = part == VALUE and (clear is not None or _word(name) in _PLAINLY)
+        weak = _word(name) in _FAINT and "value" not in name.lower()
+        notes.append(Note(name=faint if weak else said) if holds else _NONE)
+    return notes
+
+
+def _text(item: Json) -> str | None:
+    """What a field says, also where it is wrapped in an object that holds nothing else."""
+    if type(item) is dict and len(item) == 1:
+        item = next(iter(item.values()))
+    elif type(item) is Pairs and len(item) == 1:
+        item = item[0][1]
+    return item if type(item) is str else None
 
 
 def _columns(known: list[tuple[str, Json]], tells: Tells) -> list[str] | None:
-    """The names of columns that a field of the object gives, where one of them tells."""
+    """The names of columns that a field of the object gives, where one of them tells; of what has none, nothing."""
     for name, item in known:
         if type(item) is not list or not item or _word(name) not in _SETS[COLUMNS]:
             continue
-        found = [one if type(one) is str else _called(one) for one in item]
-        texts = [one for one in found if one is not None]
-        if len(texts) == len(found) and any(names(one) and tells(one) for one in texts):
-            return texts
+        found = [one if type(one) is str else _called(one, tells) for one in item]
+        if any(tells(one) and names(one) for one in found):
+            return found
     return None
 
 
-def _called(column: Json) -> str | None:
+def _called(column: Json, tells: Tells) -> str:
     """The name of a column that is described by an object."""
     given = column.items() if type(column) is dict else column if type(column) is Pairs else ()
-    return next((item for name, item in given if type(item) is str and _word(name) in {"name", "key", "field"}), None)
+    found = [item for name, item in given if type(item) is str and ROLES[name] == NAMING and _word(name) not in _VAGUE]
+    return next((one for one in found if tells(one) and names(one)), found[0] if found else "")
 
 
 def _table(item: Json, columns: list[str], size: int, part: str) -> Frame | None:
     """Whether a field is a list of rows of these columns, or one row beside them."""
     if type(item) is not list or not item:
         return None
-    if all(type(row) is list and len(row) == size for row in item):
-        return Frame(columns, row=False)
-    return Frame(columns, row=True) if part == VALUE and len(item) == size else None
+    rows = [row for row in item if type(row) is list or _held(row)]
+    if rows:
+        turned = len(item) == size and any(type(row) is list and len(row) != size for row in rows)
+        return Frame(columns, row=False, turned=turned)
+    return Frame(columns, row=True) if part == VALUE and abs(len(item) - size) <= 1 else None
+
+
+def _held(row: Json) -> bool:
+    """Whether a row is an object that holds its cells in a list."""
+    given = row.values() if type(row) is dict else [one for _, one in row] if type(row) is Pairs else ()
+    return any(type(one) is list for one in given)
 
 
 def items(value: Sequence[Json], frame: Frame | None, tells: Tells) -> list[Note] | None:
     """For each item of a list what stands beside it; None where nothing does. `frame` is the table that the list belongs to."""
-    if frame is not None and frame.row and len(frame.columns) == len(value):
-        return [Note(name=one if one[:1] == CELL else LABEL + one) if names(one) else _NONE for one in frame.columns]
-    if frame is not None and not frame.row:
-        return [Note(frame=Frame(frame.columns, row=True))] * len(value)
-    if any(type(item) is list for item in value):
-        return _rows(value, tells)
-    return _flags(value, tells)
+    if frame is not None and frame.row:
+        return _cells(len(value), frame.columns, tells)
+    if frame is not None:
+        row = Note(frame=Frame(frame.columns, row=True))
+        turned = [one if frame.turned and names(one) and tells(one) else None for one in frame.columns]
+        turned += [None] * (len(value) - len(turned))
+        return [row if one is None else Note(name=signed(one, tells, LABEL)) for one in turned[: len(value)]]
+    rows = _rows(value, tells) if any(type(item) is list for item in value) else None
+    return _flags(value, tells) if rows is None else rows
+
+
+def _cells(size: int, columns: Sequence[str], tells: Tells) -> list[Note]:
+    """The notes of the cells of a row.
+
+    Where it is longer or shorter than the columns are, a name may belong to the cell that it stands over or to the one as far from there as the
+    difference is.
+    """
+    shift = size - len(columns)
+    notes = []
+    for at in range(size):
+        near = [columns[one] for one in dict.fromkeys((at, at - shift)) if 0 <= one < len(columns) and names(columns[one])]
+        name = next((one for one in near if tells(one)), near[0] if near else None)
+        notes.append(_NONE if name is None else Note(name=signed(name, tells, LABEL)))
+    return notes
 
 
 def _rows(value: Sequence[Json], tells: Tells) -> list[Note] | None:
-    """Pairs of a name and a value, or rows of which the first names the columns."""
-    size = len(value[0]) if type(value[0]) is list else 0
-    if size < 2 or not all(type(row) is list and len(row) == size for row in value):
-        return None
-    first = value[0]
-    notes = [_NONE] * len(value)
-    if len(value) > 1 and all(type(one) is str for one in first) and any(names(one) and tells(one) for one in first):
-        frame = Frame([CELL + one for one in first], row=True)
-        notes = [_NONE, *[Note(frame=frame)] * (len(value) - 1)]
-    if size == 2:
-        for at, (name, _) in enumerate(value):
-            if type(name) is str and names(name) and tells(name):
-                notes[at] = Note(frame=Frame(["", CELL + name], row=True))
+    """Pairs of a name and a value, perhaps with something behind it, or rows of which the first names the columns."""
+    start = next((at for at, row in enumerate(value) if type(row) is list and row), len(value))
+    columns = _first(value[start], tells) if start < len(value) - 1 else None
+    notes = [
+        _NONE if columns is None or at <= start or type(row) is not list else Note(frame=columns) for at, row in enumerate(value)
+    ]
+    for at, row in enumerate(value):
+        if type(row) is not list or len(row) not in _PAIRED or type(row[0]) is not str or (columns is not None and len(row) > 2):
+            continue
+        if tells(row[0]) and names(row[0]):
+            notes[at] = Note(frame=Frame(["", signed(row[0], tells, CELL), *[""] * (len(row) - 2)], row=True))
     return None if all(note is _NONE for note in notes) else notes
+
+
+def _first(row: list[Json], tells: Tells) -> Frame | None:
+    """The columns that a first row names, where one of them tells."""
+    if len(row) < 2 or any(type(one) in {bool, list, dict, Pairs} for one in row):
+        return None
+    found = [one if type(one) is str else "" for one in row]
+    if not any(tells(one) and names(one) for one in found):
+        return None
+    return Frame([signed(one, tells, CELL) if names(one) else "" for one in found], row=True)
 
 
 def _flags(value: Sequence[Json], tells: Tells) -> list[Note] | None:
@@ -201,10 +272,27 @@ def _flags(value: Sequence[Json], tells: Tells) -> list[Note] | None:
     for at, item in enumerate(value[:-1]):
         if type(item) is str and item[:1] == "-" and names(item) and tells(item):
             found = found or [_NONE] * len(value)
-            found[at + 1] = Note(name=CELL + item)
+            found[at + 1] = Note(name=signed(item, tells, CELL))
     return found
 
 
 def names(text: str) -> bool:
-    """Whether a text has the form of a name: short, one line, no sentence and no assignment."""
-    return 0 < len(text) <= _LONGEST and text.count(" ") <= 4 and _NO_NAME.search(text.lstrip(CELL)) is None
+    """Whether a text has the form of a name: short, one line, no sentence."""
+    if not 0 < len(text) <= _LONGEST or (text[:1] == CELL and len(text) == 1):
+        return False
+    bare = text.lstrip(CELL).strip(_AROUND)
+    return bool(bare) and bare.count(" ") <= _SPACES and _NO_NAME.search(bare) is None
+
+
+def signed(text: str, tells: Tells, sign: str) -> str:
+    """The name in a text that has the form of one, with its sign: without what stands around it, and the part that tells where it has several.
+
+    What is asked, or is one of several, is a title as well as a name: it says no more than a name in a row does.
+    """
+    if text[:1] == CELL:
+        return text
+    bare = text.strip(_AROUND)
+    several = _ASIDE.split(bare)
+    asked = len(several) > 1 or text.rstrip()[-1:] in {"?", "!"}
+    name = next((one.strip(_AROUND) for one in reversed(several) if tells(one)), bare)
+    return (CELL if asked else sign) + name

@@ -157,7 +157,7 @@ class _Walk:
         if kind is str:
             return _text(value, self.redactor, self.kinds, key) if told or value in self.loud or len(value) > _MAX_LEAF else value
         if kind is dict:
-            return self._object(value, key, told=told)
+            return self._object(value, key, told=told, frame=frame)
         if kind is list:
             return self._list(value, key, told=told, frame=frame)
         if kind is bool or kind is Token or value is None:
@@ -180,11 +180,11 @@ class _Walk:
             items = [self.hidden(item, key, told=told) for item in value]
         return value if all(new is old for new, old in zip(items, value, strict=True)) else items
 
-    def _object(self, value: JsonObject, above: str | None, *, told: bool) -> JsonObject:
+    def _object(self, value: JsonObject, above: str | None, *, told: bool, frame: Frame | None) -> JsonObject:
         """`above` is the key that the object stands under: `{"password": {"value": …}}` is a password all the same."""
         changed = False
         out: JsonObject = {}
-        for name, item, new in self._fields(value, above, told=told):
+        for name, item, new in self._fields(value, above, told=told, frame=frame):
             label = self._name(name) if name in self.loud else name
             if new is not item or label is not name:
                 changed = True
@@ -193,13 +193,13 @@ class _Walk:
             out[label] = new
         return out if changed else value
 
-    def _fields(self, value: JsonObject, above: str | None, *, told: bool) -> list[tuple[str, Json, Json]]:
+    def _fields(self, value: JsonObject, above: str | None, *, told: bool, frame: Frame | None) -> list[tuple[str, Json, Json]]:
         """Each field with its name, as it is and as it is shown."""
         hidden, tells = self.hidden, self.redactor.tells
         if not self.beside:
             return [(name, item, hidden(item, below(above, name), told=told or tells(name))) for name, item in value.items()]
         found = []
-        for name, item, key, note in parts(value, above, None, tells):
+        for name, item, key, note in parts(value, above, frame, tells):
             known = told or tells(str(name)) or (note.name is not None and tells(note.name))
             found.append((str(name), item, hidden(item, key, told=known, frame=note.frame)))
         return found

@@ -78,9 +78,7 @@ class Finder:
         to its own answer changes nothing. Takes time linear in the text. A number under a telling key is passed as its text; the names of fields
         are passed as texts without a key, and those that hide nothing are remembered.
         """
-        if key is not None and not key.isascii():
-            key = plain(key)
-        return self._detect(key, text, DEPTH)
+        return self._detect(_flat(key), text, DEPTH)
 
     def _detect(self, key: str | None, text: str, depth: int) -> tuple[str, tuple[str, ...]]:
         if key is not None and SECRET_KEYS[key] and hides(key, text):
@@ -102,7 +100,7 @@ class Finder:
         if not depth:
             return None
         if holds:
-            return inside(key, text, lambda above, below: self._detect(above, below, depth - 1), self.first)
+            return inside(key, text, lambda above, said: self._detect(_flat(above), said, depth - 1), self.first)
         said = decoded(text)
         if said is None:
             return None
@@ -130,7 +128,7 @@ class Finder:
 
     def spot(self, key: str | None, text: str) -> list[str] | None:
         """The personal values in a text, as they stand in it; None where nothing but secrets is hidden of it."""
-        key = plain(key) if key is not None and not key.isascii() else key
+        key = _flat(key)
         if key is not None and SECRET_KEYS[key] and hides(key, text):
             return None
         found = self.found(key, text, time.thread_time() + self._seconds)
@@ -149,6 +147,11 @@ class Finder:
             if until < float("inf") and time.thread_time() > until:
                 raise TimeoutError("a text took too long to look through, so nothing of it may be shown")
         return found
+
+
+def _flat(key: str | None) -> str | None:
+    """A key with plain characters for those that look like them."""
+    return key if key is None or key.isascii() else plain(key)
 
 
 def _replaced(text: str, found: list[tuple[int, int, Detector]]) -> str:

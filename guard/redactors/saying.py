@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from string import ascii_letters
 
-from guard.core.beside import NAMING, role
+from guard.core.beside import NAMING, ROLES
 from guard.redactors.keys import tokens
 from guard.redactors.national import IDS, SSN
 from guard.redactors.phone import OTHER as PHONE_OTHER
@@ -141,9 +141,10 @@ def _beside(text: str, start: int, tables: Tables) -> bool:
     if before[-1:] != ":":
         return before[-1:] in {"[", ","} and tables.listed()
     name, around = _named(before)
-    if role(name) != NAMING and around[-1:] == "{":  # the only field of what names
-        name, _ = _named(around[:-1].rstrip())
-    return role(name) == NAMING and (tables.valued() or tables.listed())
+    naming = ROLES[name] == NAMING
+    if not naming and around[-1:] == "{":  # the only field of what names
+        naming = ROLES[_named(around[:-1].rstrip())[0]] == NAMING
+    return naming and (tables.valued() or tables.headed())
 
 
 def _named(before: str) -> tuple[str, str]:

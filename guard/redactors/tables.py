@@ -9,17 +9,19 @@ from __future__ import annotations
 from guard.core.beside import COLUMN_WORDS, VALUE_WORDS
 
 _VALUES = tuple(f'{word}"' if len(word) > 1 else f'"{word}"' for word in VALUE_WORDS)
+_HEADS = tuple(f'{word}"' for word in COLUMN_WORDS if not any(word != other and word.endswith(other) for other in COLUMN_WORDS))
 _COLUMNS = tuple(f'{word}":[' for word in COLUMN_WORDS)
 
 
 class Tables:
-    """What the two questions say of one text, each asked once at most: it may hold as many words that tell as it has room for."""
+    """What the three questions say of one text, each asked once at most: it may hold as many words that tell as it has room for."""
 
-    __slots__ = ("_listed", "_text", "_valued")
+    __slots__ = ("_headed", "_listed", "_text", "_valued")
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._valued: bool | None = None
+        self._headed: bool | None = None
         self._listed: bool | None = None
 
     def valued(self) -> bool:
@@ -27,6 +29,12 @@ class Tables:
         if self._valued is None:
             self._valued = valued(self._text)
         return self._valued
+
+    def headed(self) -> bool:
+        """As below."""
+        if self._headed is None:
+            self._headed = headed(self._text)
+        return self._headed
 
     def listed(self) -> bool:
         """As below."""
@@ -39,6 +47,12 @@ def valued(text: str) -> bool:
     """Whether a field is there that may hold what another one names."""
     low = text.lower()
     return any(sign in low for sign in _VALUES)
+
+
+def headed(text: str) -> bool:
+    """Whether a field is there that may name columns."""
+    low = text.lower()
+    return any(sign in low for sign in _HEADS)
 
 
 def listed(text: str) -> bool:

@@ -127,12 +127,17 @@ class Mask:
         return self._schema(item, None, depth) if name in _SCHEMA else self._field(name, item, key, depth)
 
     def _object(
-        self, value: JsonObject, above: str | None, depth: int, field: Callable[[str, Json, str, int], Json]
+        self,
+        value: JsonObject,
+        above: str | None,
+        depth: int,
+        field: Callable[[str, Json, str, int], Json],
+        frame: Frame | None = None,
     ) -> JsonObject:
         if depth > _DEEPEST:
             raise UnfitError("nested too deeply")
         found: JsonObject = {}
-        notes = fields(value.items(), self._tells) or [_NONE] * len(value)
+        notes = fields(value.items(), self._tells, frame) or [_NONE] * len(value)
         for (name, item), beside in zip(value.items(), notes, strict=True):
             label = self.hide(name)
             while label in found or (label != name and label in value):
@@ -168,7 +173,7 @@ class Mask:
         if type(value) is not dict:
             shown, found = self._detect(key, str(value))
             return shown if found else value
-        return self._media(value, key, depth) or self._object(value, key, depth, self._field)
+        return self._media(value, key, depth) or self._object(value, key, depth, self._field, frame)
 
     def _media(self, value: JsonObject, key: str | None, depth: int) -> JsonObject | None:
         """A picture, a sound or a resource in base64; None for everything else."""
