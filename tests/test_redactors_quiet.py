@@ -47,9 +47,18 @@ def test_what_hides_something_is_loud_however_often_it_was_seen(name: str) -> No
     """Nothing that may hide something is remembered as a name that does not."""
     for _ in range(3):
         assert not SLOW.quiet(encode(LOUD[name]))
+        assert not FAST.quiet(encode(LOUD[name]))
         assert hide(LOUD[name], SLOW, set()) == hide(LOUD[name], FAST, set())
         for clean in CLEAN.values():
             SLOW.quiet(encode(clean))
+
+
+def test_short_texts_are_remembered_within_bounds() -> None:
+    """However many there were: each is judged by itself, and what hides something stays loud between them."""
+    secret = encode({"password": "correct horse"})
+    for number in range(2_500):
+        assert FAST.quiet(encode({"level": f"P{number}"}))
+        assert number % 100 or not FAST.quiet(secret)
 
 
 _SOME = "phone key password secret token ssn nhs mobile tel social national api id sk live eyJ xoxb ghp bearer basic"

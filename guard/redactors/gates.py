@@ -116,6 +116,7 @@ BESIDE: tuple[str, str] = (
 )
 """Where a word that tells and is no key may be the name of what stands beside it: as what a field says, of itself, of a column or of what
 holds nothing else, and as the item of a list."""
+_BRIEF, _KNOWN = 200, 1_000  # characters of a text that is remembered as quiet, and how many are
 _DIGITS = re.compile(b"[0-9]+(?:[ -][0-9]+)*")
 
 
@@ -210,6 +211,7 @@ class Sieve:
         self._seconds = seconds  # of this thread, for all texts of one value
         self._make = partial(Gates, more, fast=fast)
         self._unwatched = 0 if more else SHORT  # characters between two looks at the clock
+        self._known = set[str]()  # short texts with nothing to hide: arguments of calls repeat
 
     @cached_property
     def gates(self) -> Gates:
@@ -218,7 +220,14 @@ class Sieve:
 
     def quiet(self, text: str) -> bool:
         """Whether there is surely nothing to hide in the value that this JSON text was written from."""
-        return self.gates.quiet(text)
+        if text in self._known:
+            return True
+        still = self.gates.quiet(text)
+        if still and len(text) <= _BRIEF:
+            if len(self._known) >= _KNOWN:
+                self._known.clear()
+            self._known.add(text)
+        return still
 
     def loud(self, texts: Sequence[str]) -> Collection[str]:
         """The texts in which something may be hidden under an ordinary key."""
