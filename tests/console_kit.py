@@ -197,6 +197,7 @@ def console(
     tools: Any = (pay, wire, draw),
     store: str = "memory://",
     link_keys: tuple[bytes, ...] = (),
+    **given: Any,
 ) -> Iterator[Console]:
     """A console in this process."""
     place = folder / "policies"
@@ -205,7 +206,7 @@ def console(
     clock = Clock()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PolicyWarning)
-        guard = AsyncGuard.load(place, tools=tools, store=store, clock=clock)
+        guard = AsyncGuard.load(place, tools=tools, store=store, clock=clock, **given)
     tokens = Tokens(folder / "tokens.json")
     app = application(guard, Remote(), tokens, clock=lambda: clock.now, link_keys=link_keys)
     client = TestClient(app, base_url=HOST)

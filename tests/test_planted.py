@@ -1,13 +1,15 @@
 """Planted secrets and personal values of every kind of the shared cases: in nothing that leaves or is kept, the encrypted payloads excepted.
 
-Planted in arguments, names of arguments, results, exceptions, declared errors, reasons of votes, names of tools and the model's words; looked for in the bytes of the store's
-files with the write-ahead log, the exported records, the log and standard error: as they are, in base64, in URLs and as JSON writes them.
+Planted in arguments, names of arguments, results, exceptions, declared errors, reasons of votes and kills, names of tools and the model's words; looked for in the bytes of the store's
+files with the write-ahead log, the exported records, a closed month, what verify says, the month's report, the audit's pages, the log and standard error: as they are, in base64, in URLs and
+as JSON writes them.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,13 +17,17 @@ from urllib.parse import quote
 
 import pytest
 from cli_kit import guard
+from console_kit import console
 from corpora import needed, read
+from record_walk_kit import TRACE
 from reports import BOSS, U1, Desk, start
 from test_outlets import FOUND, heard
 from test_payload_keys import KEY, KEYS
 
-from guard import ToolCall, ToolError
+from guard import Session, ToolCall, ToolError
+from guard.proof import closing
 from guard.redactors import REDACTOR
+from guard.runner.tracing import within
 
 POLICY = """
     tools:
@@ -30,6 +36,7 @@ POLICY = """
       tell: {kind: action, allow: [staff], approve: never}
       ask: {kind: action, allow: [staff], approve: {by: [boss]}, schema: {type: object, additionalProperties: true}}
 """
+ROOT = Session(principal="root", roles=("boss",))
 _SHORT = 7  # characters: a shorter value would be found by chance
 
 
@@ -87,6 +94,35 @@ def walk(desk: Desk, number: int, text: str) -> None:
     beside(desk, number, text)
 
 
+def stopped(desk: Desk, number: int, text: str) -> None:
+    """An operator stops calls while one waits, says why, and lets them go on; the calls come in a trace of the program."""
+    with within(TRACE):
+        desk.guard.call(ToolCall("s", "ask", {"text": text}), U1, conversation=f"stopped {number}")
+    kill = desk.guard.kills.set(by=ROOT, reason=f"stop, since {text}", conversation=f"stopped {number}")
+    desk.guard.call(ToolCall("s", "ask", {"text": text}), U1, conversation=f"stopped {number}")
+    desk.guard.kills.clear(kill, by=ROOT, reason=f"mended: {text}")
+
+
+def closed(desk: Desk, folder: Path) -> bytes:
+    """The file of a closed month with everything, which goes on record as well."""
+    made = closing.write(desk.guard.store, folder / "month.jsonl", closing.Segment(number=1, behind={}), 1e10, lambda _: None)
+    desk.guard.store.record((), (closing.closed(made, "2027-01", 1e10, {"type": "human", "ref": "root"}, {}),))
+    return (folder / "month.jsonl").read_bytes()
+
+
+def pages(folder: Path, **given: Any) -> bytes:
+    """The audit's pages: the list, kills, the report, and the calls that the list leads to."""
+    (folder / "console").mkdir()
+    with console(folder / "console", store=f"sqlite:///{folder}/guard.db", **given) as found:
+        browser = found.browser("r.admin", scope="admin", tenant="default")
+        paths = ["/audit", "/audit?kind=kill.*", "/audit/report?month=2027-01", "/audit/report/file?month=2027-01"]
+        sources = [browser.open(path).source for path in paths]
+        calls = dict.fromkeys(re.findall(r'href="(/audit/[^"?]+)"', "".join(sources[:2])))
+        sources += [browser.open(path).source for path in list(calls)[:20]]
+    assert all(len(source) > 500 for source in sources)
+    return "".join(sources).encode()
+
+
 def beside(desk: Desk, number: int, text: str) -> None:
     """What the model writes beside a call that waits for a person."""
     held = desk.guard.call(ToolCall("w", "ask", {"n": number}), U1, conversation=f"beside {number}", words=f"So: {text}")
@@ -103,7 +139,18 @@ def found_in(outlets: dict[str, bytes], values: dict[str, str]) -> list[tuple[st
     ]
 
 
-def played(folder: Path, cases: list[tuple[str, str, str]], **given: Any) -> tuple[dict[str, bytes], bytes]:
+def besides(folder: Path, **given: Any) -> dict[str, bytes]:
+    """What verify and the month's report say, and the audit's pages; the records of kills, of the month and of verifying are there."""
+    verified, report = (guard("audit", *words.split(), cwd=folder) for words in ("verify", "report --month 2027-01"))
+    shown = guard("audit", "--json", cwd=folder).out
+    assert all(f'"kind":"{kind}"' in shown for kind in ("kill.set", "kill.cleared", "audit.verify", "audit.segment_closed"))
+    told = {"verified": verified.out + verified.err, "report": report.out + report.err}
+    return {**{name: text.encode() for name, text in told.items()}, "pages": pages(folder, **given)}
+
+
+def played(
+    folder: Path, cases: list[tuple[str, str, str]], *, whole: bool = False, **given: Any
+) -> tuple[dict[str, bytes], bytes]:
     """The outlets after all cases, and the bytes of the store."""
     tools = {"look": look, "fail": fail, "tell": tell, "ask": ask}
     with heard() as told:
@@ -113,8 +160,12 @@ def played(folder: Path, cases: list[tuple[str, str, str]], **given: Any) -> tup
         desk.chat = desk.guard.open(**desk.opening)
         for number, (_, text, _) in enumerate(cases):
             walk(desk, number, text)
+            if whole:
+                stopped(desk, number, text)
+        month = closed(desk, folder) if whole else b""
         kept = b"".join(path.read_bytes() for path in sorted(folder.glob("guard.db*")))
         desk.guard.close()
+    more = besides(folder, **given) if whole else {}
     shown = guard("audit", "--json", cwd=folder)
     listed = guard("audit", cwd=folder)
     log = told.getvalue().encode()
@@ -122,7 +173,9 @@ def played(folder: Path, cases: list[tuple[str, str, str]], **given: Any) -> tup
         "log": log,
         "records": shown.out.encode(),
         "table": listed.out.encode(),
+        "month": month,
         "error": (shown.err + listed.err).encode(),
+        **more,
     }, kept
 
 
@@ -140,7 +193,9 @@ def test_every_kind_of_the_shared_cases(tmp_path: Path) -> None:
 def test_a_few_kinds_and_where_they_stand(tmp_path: Path, key: Any) -> None:
     """The same with three kinds; without a key the search finds them in the file, so it finds what is there."""
     cases = [("mail", "write to kim.doe@example.com", "kim.doe@example.com"), ("token", f"token {FOUND} ok", FOUND)]
-    outlets, kept = played(tmp_path, [*cases, ("card", "pays with 4111 1111 1111 1111", "4111 1111 1111 1111")], payload_key=key)
+    outlets, kept = played(
+        tmp_path, [*cases, ("card", "pays with 4111 1111 1111 1111", "4111 1111 1111 1111")], whole=True, payload_key=key
+    )
     values = {kind: value for kind, _, value in cases}
     assert not found_in(outlets, values)
     assert bool(found_in({"file": kept}, values)) == (key is None)
