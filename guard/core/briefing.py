@@ -76,13 +76,12 @@ def briefing(
     `needs` is how many more people must say yes where that is known better than from the stored votes.
     """
     own = [real(approval.requester), approval.tool, *facts.shown(document)]
-    unseen = own if any(map(legible.hidden, own)) else [approval.effect]
     return Briefing(
         approval=approval,
         presented=presented,
         status=status_of(approval),
         arguments=tuple(sorted(facts.arguments(document), key=lambda one: not one.first)),
-        warnings=facts.warnings([approval.effect, *own], unseen),
+        warnings=facts.warnings(own, approval.effect),
         permits=permits(approval) if approval.status in LIVE else (),
         why=approval.why or ("the policy asks a person before this call runs",),
         may=deciders(approval),

@@ -7,6 +7,7 @@ policy marks secret, of which length and digest are told. Each output writes the
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -240,13 +241,14 @@ def text(parts: Iterable[Part] | None) -> str:
     return "".join(piece.text for _, pieces in parts or () for piece in pieces)
 
 
-def warnings(texts: Iterable[str], unseen: Iterable[str] | None = None) -> tuple[str, ...]:
+def warnings(texts: Iterable[str], repeats: str = "") -> tuple[str, ...]:
     """What an approver should know before reading: hidden characters, words that look like others, letters that run backwards.
 
-    Hidden characters are counted in `unseen`, where it is given: a line that repeats an argument has none of its own.
+    `repeats` is a line made of the texts and of words of its own: hidden characters that it has from them are counted once.
     """
-    known = [*texts]
-    hidden = sum(map(legible.hidden, known if unseen is None else unseen))
+    signs = "".join(map(legible.hidden, texts := [*texts]))
+    hidden = len(signs) + (Counter(legible.hidden(repeats)) - Counter(signs)).total()
+    known = [repeats, *texts]
     odd = dict(found for text in known for found in legible.disguised(text))
     be = "is" if hidden == 1 else "are"
     told = [f"{counted(hidden, 'character')} that could not be seen otherwise {be} spelled out below"] if hidden else []

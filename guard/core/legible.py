@@ -96,9 +96,11 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def hidden(text: str) -> int:
-    """How many characters of a text are spelled out; line ends and plain blanks are not among them."""
-    return 0 if text.isascii() and text.isprintable() else sum(piece.kind == "hidden" for piece in pieces(text))
+def hidden(text: str) -> str:
+    """The characters of a text that are spelled out; line ends and plain blanks are not among them."""
+    return (
+        "" if text.isascii() and text.isprintable() else "".join(piece.text for piece in pieces(text) if piece.kind == "hidden")
+    )
 
 
 def backwards(text: str) -> bool:
