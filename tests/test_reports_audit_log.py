@@ -14,7 +14,7 @@ from reports import BOSS, BOTH, U1, start, states
 
 from guard import Guard, ToolCall
 from guard.cli.main import main
-from guard.core import audit
+from guard.core import audit, taking
 
 NOTE = "tools: {note: {kind: action, allow: [staff], approve: never}}"
 HOSTILE = (
@@ -69,14 +69,15 @@ def test_no_record_no_action_br_223(tmp_path: Path, wire: str, step: str, monkey
         ran.append(x)
 
     desk = start(tmp_path, wire, "tools: {wipe: {kind: action, allow: [staff], approve: never}}", {"wipe": wipe})
-    real = getattr(audit, step)
+    place = audit if step == "decided" else taking
+    real = getattr(place, step)
 
     def breaking(*given: Any, **more: Any) -> Any:
         if step == "began" or given[3] is not None:  # what is known of the arguments cannot be digested
             raise ValueError("the digest of SECRET failed")
         return real(*given, **more)
 
-    monkeypatch.setattr(audit, step, breaking)
+    monkeypatch.setattr(place, step, breaking)
     turn = desk.propose(("c1", "wipe", {"x": "SECRET"}))
     monkeypatch.undo()
     assert ran == []
