@@ -125,7 +125,7 @@ def test_c1_a_history_that_is_closed_while_somebody_is_about_to_claim(tmp_path: 
 
 @stores
 @wires
-@pytest.mark.parametrize("where", ["approval asked for", "before the commit of hold", "decision recorded"])
+@pytest.mark.parametrize("where", ["decided, not recorded", "before the commit of hold", "decision recorded"])
 def test_c2_and_c3_held_and_not_returned(tmp_path: Path, store: str, wire: str, where: str) -> None:
     """The question is on disk together with the decision to hold, or neither is: the same call asks one person once, whenever it died.
 

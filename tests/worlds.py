@@ -91,6 +91,8 @@ class Faulty:
         "ask",
         "record",
         "hold",
+        "decide",
+        "blocked",
         "claim",
         "outright",
         "say",

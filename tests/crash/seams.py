@@ -83,6 +83,9 @@ class Wrapped:
         return getattr(self._store, name)
 
 
+_CALLED = {"decide": "record"}  # both write decisions
+
+
 class Torn(Wrapped):
     """A place that keeps data, whose process may die when everything is written and nothing committed."""
 
@@ -91,7 +94,7 @@ class Torn(Wrapped):
         self._dice = dice
 
     def write(self, work: Callable[[Any], Any]) -> Any:
-        verb = work.__qualname__.split(".")[1]
+        verb = _CALLED.get(verb := work.__qualname__.split(".")[1], verb)
 
         def whole(tables: Any) -> Any:
             answer = work(tables)
@@ -139,6 +142,12 @@ class Seams(Wrapped):
         self._dice.seam("tool ended, outcome not recorded" if ends else "decided, not recorded")
         self._store.record(rows, events)
         self._dice.seam("outcome recorded" if ends else "decision recorded")
+
+    def decide(self, command: Any) -> Any:
+        self._dice.seam("decided, not recorded")
+        found = self._store.decide(command)
+        self._dice.seam("decision recorded")
+        return found
 
     def hold(self, command: Any) -> Any:
         self._dice.seam("decided, not recorded")
