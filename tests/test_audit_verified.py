@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_kit import USER, Run, asking, in_process, program
+from cli_kit import Run, asking, in_process, program
 from record_kit import fitting
 from record_walk_kit import BOSS, Walk
 from stores_kit import Clock, event, url_of
 from test_cli_audit import tamper
 
 from guard import Guard
+from guard.cli import whose
 from guard.cli.audit_verify import stored_report
 from guard.cli.verifying import recorded
 from guard.stores import open_store
@@ -43,14 +44,14 @@ def told(path: Path) -> list[dict[str, Any]]:
 
 
 def test_who_verified_up_to_where_with_which_verdict(run: Run, asked: Guard, tmp_path: Path) -> None:
-    """First by the chain alone, then by a signed checkpoint; the record stands behind what was verified, and the log still holds."""
+    """First by the chain alone, then by a signed checkpoint; the record names the policy's person and stands behind what was verified; the log still holds."""
     newest = asked.store.audit()[-1]
     assert run("audit", "verify").code == 0
     run("audit", "key", "--out", "k")
     run("audit", "checkpoint", "--key", "k", "--to", "c.jsonl")
     assert run("audit", "verify", "--checkpoints", "c.jsonl", "--public-key", "k.pub").err == ""
     first, second = told(tmp_path / "guard.db")
-    assert first["actor"] == {"type": "human", "ref": USER, "assurance": "os-user", "via": "cli"}
+    assert first["actor"] == {"type": "human", "ref": "E2", "assurance": "os-user", "via": "cli"}
     assert first["verify"] == {
         "verdict": "whole",
         "proved": "chain",
@@ -124,7 +125,7 @@ def test_a_record_names_the_heads_of_all_chains(kind: str, tmp_path: Path) -> No
     with url_of(kind, tmp_path) as url, closing(open_store(url, clock=Clock())) as store:
         store.record((), [event("call.end", conversation=f"c{number}") for number in range(40)])
         heads = {str(chain): [seq, own] for chain, (seq, own) in store.heads().items() if seq}
-        assert recorded(store, stored_report(store, [], None)) == ""
+        assert recorded(store, stored_report(store, [], None), whose.actor(store, None)) == ""
         (body,) = [one.body for one in store.audit() if "audit.verify" in one.body]
         assert fitting(body)["verify"]["heads"] == heads
         assert stored_report(store, [], None).ok

@@ -19,7 +19,7 @@ from guard.core.searching import Sought
 from guard.core.values import keyed
 from guard.errors import StoreError
 from guard.stores import open_store
-from guard.stores.chain import GENESIS, NOTHING, verify, write, write_all
+from guard.stores.chain import GENESIS, UNSAID, verify, write, write_all
 from guard.stores.stamp import Stamps
 
 EVENTS = st.lists(
@@ -60,7 +60,7 @@ def test_records_sealed_together_are_those_sealed_one_by_one(events: list[Any], 
     one, own = counting(5), GENESIS
     wanted = []
     for number, each in enumerate(events, seq + 1):
-        prev, (own, body) = own, write(each, chain, number, own, one.stamp(1.0), NOTHING if wanted else one.beside())
+        prev, (own, body) = own, write(each, chain, number, own, one.stamp(1.0), UNSAID if wanted else one.beside())
         wanted.append((chain, number, prev, own, body))
     assert write_all(events, chain, (seq, GENESIS), counting(5), 1.0) == wanted
 
