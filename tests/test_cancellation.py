@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +53,17 @@ def test_cancelling_while_the_second_of_four_tools_runs(tmp_path: Path, store: s
         calls = [("act", 1), (second, 2), (others[0], 3), (others[1], 4)]
         await cancelled_while(chat, calls, running)
         again = await chat.handle(reply(*calls), history=[])
-        return [row.status for row in guard.store.rows(chat.ref)], again
+        return guard.store, chat.ref, again
 
-    statuses, again = asyncio.run(main())
+    ledger, ref, again = asyncio.run(main())
+    until = time.monotonic() + 5
+    while quiet and second == "hurry" and ledger.rows(ref)[1].status == "unknown" and time.monotonic() < until:
+        time.sleep(0.005)  # given up as unknown; what it gave all the same is written down by a thread of its own
+    statuses = [row.status for row in ledger.rows(ref)]
     assert started == [1, 2]
     assert statuses[0] == "done"
     lost = "unknown" if second in {"act", "hurry"} else "failed"
-    assert statuses[1] == ("done" if quiet and second in {"act", "look"} else lost)
+    assert statuses[1] == ("done" if quiet and second != "brief" else lost)
     assert statuses[2:] == ["refused", "refused"]
     assert [outcome.call_id for outcome in again.outcomes] == ["c0", "c1", "c2", "c3"]
 

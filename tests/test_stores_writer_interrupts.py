@@ -36,7 +36,8 @@ def database(file: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def presses() -> Iterator[Any]:
-    """Presses Ctrl-C after so many seconds."""
+    """Presses Ctrl-C after so many seconds; a program that a shell started in the background would ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timers: list[threading.Timer] = []
 
     def after(*seconds: float) -> None:
@@ -48,6 +49,7 @@ def presses() -> Iterator[Any]:
     yield after
     for timer in timers:
         timer.join()
+    signal.signal(signal.SIGINT, before)
 
 
 def slowly(number: int, seconds: float = 0.4, *, fails: bool = False) -> Any:
