@@ -41,4 +41,4 @@ def test_the_question_says_how_much_would_go(folder: Path) -> None:
     """Before anybody answers."""
     ran = guard("audit", "erase", "--conversation", "conv-1", "--reason", "r", cwd=folder)
     assert ran.code == 1
-    assert "Everything that is over in 1 whole conversation goes." in ran.err
+    assert "Everything that is over in 1 whole conversation goes; the records stay, with their redacted copies." in ran.err

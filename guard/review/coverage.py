@@ -108,6 +108,7 @@ _WORKED: Mapping[str, Callable[[Point, Happened], bool]] = {
     "check": _check,
     "rule": _named,
     "resource": _resource,
+    "unknown": lambda _point, one: one.reason == "earlier_unknown",
     "approve": _asked,
     "keep": _hid,
     "form": lambda _point, one: one.reason == "result_invalid",

@@ -118,6 +118,11 @@ def _resource(item: Item, spot: _Spot) -> Iterator[Point]:
             yield here.below("owner").point("detail", f"owner of {what}", one.fields["owner"], detail=True)
 
 
+def _unknown(item: Item, spot: _Spot) -> Iterator[Point]:
+    if "target" in item.fields or ("blocks" in item.fields and item.fields["blocks"].value != "call"):
+        yield spot.point("unknown", "unknown", item)
+
+
 def _rules(effect: str) -> Callable[[Item, _Spot], Iterator[Point]]:
     def rows(item: Item, spot: _Spot) -> Iterator[Point]:
         for number, one, here in _each(item, spot):
@@ -214,6 +219,7 @@ _ROWS: Mapping[str, Callable[[Item, _Spot], Iterator[Point]]] = {
     "ground": _ground,
     "after": _after,
     "resource": _resource,
+    "unknown": _unknown,
     "require": _rules("require"),
     "refuse": _rules("refuse"),
     "limits": _limits,
