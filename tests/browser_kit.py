@@ -132,6 +132,7 @@ def picture(page: Page, name: str) -> None:
 
 def faults(page: Page) -> list[str]:
     """What axe-core calls serious or critical on the page."""
+    page.wait_for_load_state()  # its style counts
     found = Axe().run(page).response["violations"]
     return [f"{one['id']}: {node['html']}" for one in found if one["impact"] in ("serious", "critical") for node in one["nodes"]]
 

@@ -50,7 +50,11 @@ class Service:
             protocol_version = "HTTP/1.1"
 
             def every(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                size = int(self.headers.get("Content-Length") or 0)
+                body = self.rfile.read(size)
+                if len(body) < size:  # whoever sent it was killed meanwhile: nobody takes that for a request
+                    self.close_connection = True
+                    return
                 service.asked.append(Asked(self.command, self.path, {k.lower(): v for k, v in self.headers.items()}, body))
                 service.answer(self)
 
