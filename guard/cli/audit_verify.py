@@ -19,8 +19,8 @@ from guard.cli.dropped import Earlier, carried
 from guard.cli.places import UsageError
 from guard.cli.rows import rows_against
 from guard.cli.show import json_text, spell
-from guard.cli.verifying import Verifiable, verifiable
-from guard.core.log import Sealed, Stray
+from guard.cli.verifying import verifiable
+from guard.core.log import Sealed, Stray, Verifiable
 from guard.proof.alone import check_files, key_of
 from guard.proof.chains import Begin, Problem, Record
 from guard.proof.checking import Asked, Report, check, plain, told

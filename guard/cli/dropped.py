@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from guard.cli.verifying import Verifiable
+from guard.core.log import Verifiable
 from guard.proof.chains import Problem, Record
 from guard.proof.closing import file_digest
 from guard.proof.exports import read_export

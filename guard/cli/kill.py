@@ -27,10 +27,9 @@ from guard.cli.show import json_text, spell
 from guard.cli.tables import table
 from guard.cli.views import utc
 from guard.core.approval import Assurance
-from guard.core.kills import Kill, words
+from guard.core.kills import Kill, plain, words
 from guard.core.model import Session
 from guard.core.ports import Policy
-from guard.core.values import JsonObject
 from guard.core.ways import Way
 from guard.errors import ApprovalError
 from guard.redactors import redactor
@@ -133,7 +132,7 @@ def set_(arguments: argparse.Namespace) -> int:
             made = kills.set(by=who, reason=arguments.reason, via="cli", assurance=assurance, **scope)
         except ApprovalError as error:
             raise UsageError(str(error)) if error.code == "unknown_tool" else error from error
-    print(json_text(kill_json(made)) if arguments.json else "\n".join(_told(made)))
+    print(json_text(plain(made, utc)) if arguments.json else "\n".join(_told(made)))
     return 0
 
 
@@ -152,7 +151,7 @@ def list_(arguments: argparse.Namespace) -> int:
     with _open(arguments) as (kills, _):
         found = kills.list(status=None if arguments.all else "set")
     if arguments.json:
-        print(json_text([kill_json(one) for one in found]))
+        print(json_text([plain(one, utc) for one in found]))
     elif not found:
         print("nothing is stopped" if not arguments.all else "nothing was ever stopped")
     else:
@@ -172,7 +171,7 @@ def clear(arguments: argparse.Namespace) -> int:
         who, assurance = _who(arguments, policy)
         after = kills.clear(_one(kills, arguments.id), by=who, reason=arguments.reason, via="cli", assurance=assurance)
     told = f"cleared by {spell(str(after.cleared_by))}: {spell(words(after.stop))}; new calls are judged again, what ended stays ended"
-    print(json_text(kill_json(after)) if arguments.json else told)
+    print(json_text(plain(after, utc)) if arguments.json else told)
     return 0
 
 
@@ -185,25 +184,6 @@ def _one(kills: Kills, name: str) -> str:
     if begun:
         raise ApprovalError("not_found", f"{len(begun)} kills begin with {name}; give the whole id")
     raise ApprovalError("not_found", f"there is no kill {name}; guard kill list --all names every one")
-
-
-def kill_json(one: Kill) -> JsonObject:
-    """One kill for a program."""
-    return {
-        "id": one.id,
-        "status": one.status,
-        "tool": one.stop.tool,
-        "conversation": one.stop.conversation,
-        "tenant": one.stop.tenant,
-        "by": str(one.by),
-        "at": utc(one.at),
-        "reason": one.reason,
-        "cancelled": one.cancelled,
-        "revoked": one.revoked,
-        "cleared_by": None if one.cleared_by is None else str(one.cleared_by),
-        "cleared_at": None if one.cleared_at is None else utc(one.cleared_at),
-        "cleared_why": one.cleared_why,
-    }
 
 
 _RUN = {"set": set_, "list": list_, "clear": clear}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from guard.cli.verifying import Verifiable
-from guard.core.log import Head
+from guard.core.log import Head, Verifiable
 from guard.proof.chains import Problem
 from guard.proof.tables import Replay
 

@@ -5,52 +5,23 @@ An auditor may have the file on a medium that nobody can write, and is told that
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import TypeAlias
 
 from guard.cli import whose
-from guard.cli.places import RESTORED, UsageError, check_file, existing_store
+from guard.cli.logs import file_log, file_of
+from guard.cli.places import UsageError, existing_store
 from guard.cli.show import spell
 from guard.core import audit_proofs
-from guard.core.log import Counted, Head, Rowed, Sealed, Stray, Tabled
+from guard.core.log import Verifiable
 from guard.core.ports import Store
 from guard.core.values import Json
 from guard.errors import StoreError
 from guard.proof.checking import Report, plain
 
 _UNWRITABLE = ("read_only", "unavailable")
-
-
-class Verifiable(Protocol):
-    """What is read of a store in order to verify it: a part of `Store`, and of a file that is opened for reading alone."""
-
-    chains: int
-
-    def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> Sequence[Sealed]:
-        """See `Store`."""
-
-    def heads(self) -> Mapping[int, Head]:
-        """See `Store`."""
-
-    def strays(self) -> Sequence[Stray]:
-        """See `Store`."""
-
-    def tabled(self) -> Mapping[str, Tabled]:
-        """See `Store`."""
-
-    def ledgered(
-        self, after: tuple[Any, ...] = (), limit: int = 1000
-    ) -> tuple[tuple[Any, ...], Sequence[Rowed], Mapping[int, Head]]:
-        """See `Store`."""
-
-    def counted(self, after: str = "", limit: int = 1000) -> tuple[str, Sequence[Counted], Mapping[int, Head]]:
-        """See `Store`."""
-
-    def overdrawn(self) -> tuple[str, ...]:
-        """See `Store`."""
 
 
 Recorder: TypeAlias = Callable[[Report], str]
@@ -60,7 +31,7 @@ Recorder: TypeAlias = Callable[[Report], str]
 @contextmanager
 def verifiable(url: str, *, record: bool, policy: str | None = None) -> Iterator[tuple[Verifiable, Recorder]]:
     """The log of a store that is there already, and what writes down that it was verified, by whom the folder `policy` names (see `whose`). Raises UsageError where it is not there."""
-    path = _file(url)
+    path = file_of(url)
     if path is not None and not record:
         with _reading(path) as log:
             yield log, lambda _: ""
@@ -79,28 +50,13 @@ def verifiable(url: str, *, record: bool, policy: str | None = None) -> Iterator
         yield store, (lambda report: recorded(store, report, actor)) if record else lambda _: ""
 
 
-def _file(url: str) -> Path | None:
-    """The file that a URL names, where it names one as `open_store` takes it."""
-    scheme, _, rest = url.partition("://")
-    return Path(rest.removeprefix("/")) if scheme == "sqlite" and rest[:1] == "/" and not {*"?#"} & {*rest} else None
-
-
 @contextmanager
 def _reading(path: Path) -> Iterator[Verifiable]:
-    check_file(path)
-    from guard.stores.log import FileLog  # noqa: PLC0415 - a store is imported when it is opened
-
-    try:
-        log = FileLog(path)
-    except StoreError as error:
-        raise UsageError(f"{spell(str(path))}: {error}") from error
-    with closing(log):
+    with file_log(path) as log:
         if not log.current:
             raise UsageError(
                 f"{spell(str(path))}: the store is of another version; open a copy that can be written once, without --no-record"
             )
-        if log.older:
-            print(f"guard: {RESTORED}", file=sys.stderr)
         yield log
 
 

@@ -8,19 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from guard.core.log import Head, numbered
 from guard.core.ports import Event
 from guard.core.values import Json
 
 VERIFIED: Final = "audit.verify"
-Heads = Mapping[int, tuple[int, str]]
+Heads = Mapping[int, Head]
 """Number and hash of the last record of each chain."""
 
 
 def verified(actor: Mapping[str, Json], heads: Heads, found: Mapping[str, Json]) -> Event:
     """Somebody verified the log up to these heads. `found`: the `verdict` (`whole`, `broken`), what that rests on (`proved`) and how many records."""
     return {"kind": VERIFIED, "actor": dict(actor), "verify": {**found, "heads": numbered(heads)}}
-
-
-def numbered(heads: Heads) -> dict[str, Json]:
-    """Heads as a record or the first line of an export holds them."""
-    return {str(chain): [seq, own] for chain, (seq, own) in sorted(heads.items()) if seq}

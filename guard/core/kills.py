@@ -13,6 +13,7 @@ from guard.core import names
 from guard.core.approval import Assurance, Via
 from guard.core.model import Refusal
 from guard.core.reasons import Reason
+from guard.core.values import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +105,24 @@ def words(stop: Stop) -> str:
 def refusal(stop: Stop) -> Refusal:
     """The refusal of a call that is stopped. Neither the reason nor how far the kill reaches is the model's business."""
     return Refusal(reason=Reason.KILLED, rules=(f"kill {stop.id}",), note=stop.id)
+
+
+def plain(kill: Kill, moment: Callable[[float], str | None]) -> JsonObject:
+    """A kill as JSON; `moment` writes a time."""
+    stop = kill.stop
+    return {
+        "id": kill.id,
+        "status": kill.status,
+        "tool": stop.tool,
+        "conversation": stop.conversation,
+        "tenant": stop.tenant,
+        "words": words(stop),
+        "by": str(kill.by),
+        "at": moment(kill.at),
+        "reason": kill.reason,
+        "cancelled": kill.cancelled,
+        "revoked": kill.revoked,
+        "cleared_by": None if kill.cleared_by is None else str(kill.cleared_by),
+        "cleared_at": None if kill.cleared_at is None else moment(kill.cleared_at),
+        "cleared_why": kill.cleared_why,
+    }

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from guard.core.commands import Event
+from guard.core.values import Json
 
 Head: TypeAlias = tuple[int, str]
 """The newest record of a chain: its seq and hash; seq 0 and 64 zeros where the chain has none."""
@@ -127,18 +128,19 @@ def left(segments: Sequence[Segment]) -> dict[int, Head]:
     return found
 
 
+def numbered(heads: Mapping[int, Head]) -> dict[str, Json]:
+    """Heads as a record or the first line of an export holds them."""
+    return {str(chain): [seq, own] for chain, (seq, own) in sorted(heads.items()) if seq}
+
+
 Signer: TypeAlias = Callable[[Standing], tuple[Checkpoint, Event] | None]
 """Makes the next checkpoint and its record, or None where none is due."""
 
 
-class Log(Protocol):
-    """What a store keeps of the audit. Every record stands in exactly one of `chains` chains, numbered from 0."""
+class Verifiable(Protocol):
+    """What is read of a log in order to verify it, of a file that nobody may write as well. Every record stands in exactly one of `chains` chains, numbered from 0."""
 
     chains: int
-
-    @property
-    def writer(self) -> Mapping[str, Any]:
-        """What the audit says about this process: a short name of it, its number, the version of the guard and the epoch of the store."""
 
     def audit(self, *, chain: int = 0, after: int = 0, limit: int | None = None) -> tuple[Sealed, ...]:
         """Audit records of one chain in order of seq."""
@@ -162,6 +164,14 @@ class Log(Protocol):
 
     def overdrawn(self) -> tuple[str, ...]:
         """For who verifies: budgets whose total is not the sum of what calls hold of them, in words."""
+
+
+class Log(Verifiable, Protocol):
+    """What a store keeps of the audit."""
+
+    @property
+    def writer(self) -> Mapping[str, Any]:
+        """What the audit says about this process: a short name of it, its number, the version of the guard and the epoch of the store."""
 
     def announce(self, events: Sequence[Event]) -> None:
         """Have these written with whatever is written next, at the latest when the store is closed; a crash before that loses them."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from guard.core.exported import first_line, record_line
-from guard.core.log import NOTHING, Head, Log, Sealed, Tabled
+from guard.core.log import NOTHING, Head, Log, Sealed, Tabled, numbered
 from guard.core.ports import Event
 from guard.core.values import Json
 from guard.proof.killed import stop_digest
@@ -120,8 +120,3 @@ def dropped(number: int, month: str, digest: str, upto: Mapping[int, Head], acto
     """The record that a closed month leaves: written in the transaction in which the first of its records go."""
     told: dict[str, Json] = {"number": number, "month": month, "sha256": digest, "last": numbered(upto)}
     return {"kind": DROPPED, "actor": dict(actor), "segment": told}
-
-
-def numbered(heads: Mapping[int, Head]) -> dict[str, Json]:
-    """Heads as a record holds them."""
-    return {str(chain): [seq, own] for chain, (seq, own) in sorted(heads.items()) if seq}

@@ -9,8 +9,6 @@ from typing import Any, Protocol, TypeAlias
 
 from guard.core.ports import Charge
 
-Home: TypeAlias = tuple[str, str]
-Place: TypeAlias = tuple[int, int]
 Budget: TypeAlias = str | tuple[str, str]
 """One budget: scope and name, or a digest of them."""
 
@@ -61,16 +59,18 @@ class BudgetTables(Protocol):
     def pace(self, budget: Budget, at: float) -> None:
         """Keep the latest time that a budget has seen."""
 
-    def holds(self, home: Home, place: Place) -> bool:
+    def holds(self, home: tuple[str, str], place: tuple[int, int]) -> bool:
         """Whether a call holds anything."""
 
-    def hold(self, home: Home, place: Place, charges: Sequence[tuple[Charge, float | None]], *, more: bool = False) -> None:
+    def hold(
+        self, home: tuple[str, str], place: tuple[int, int], charges: Sequence[tuple[Charge, float | None]], *, more: bool = False
+    ) -> None:
         """Keep what a call holds, besides what it held (`more`: it may hold some); each with the time at which it was drawn if it counts over a window."""
 
-    def draws(self, home: Home, place: Place, *, sums_only: bool) -> tuple[Draw, ...]:
+    def draws(self, home: tuple[str, str], place: tuple[int, int], *, sums_only: bool) -> tuple[Draw, ...]:
         """What a call holds, or what of it belongs to sums over arguments."""
 
-    def drop(self, home: Home, place: Place, *, sums_only: bool) -> None:
+    def drop(self, home: tuple[str, str], place: tuple[int, int], *, sums_only: bool) -> None:
         """Forget what `draws` gives."""
 
     def due(self, budget: Budget, until: float) -> tuple[Span, ...]:

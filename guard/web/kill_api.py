@@ -15,9 +15,9 @@ from typing import Any, cast
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from guard.core.kills import Kill, words
+from guard.core.kills import Kill, plain
 from guard.core.model import Session
-from guard.core.values import Json, JsonObject
+from guard.core.values import Json
 from guard.errors import ApprovalError, GuardError, StoreError
 from guard.runner.kills import Kills
 from guard.web import bodies, shapes, voting
@@ -50,7 +50,7 @@ async def listed(asked: Asked) -> Response:
     if not {*given} <= {"status"} or len(given.multi_items()) > 1 or status not in STATUSES:
         raise RequestError(f"filters, each once: status ({', '.join(STATUSES)})")
     found = await asyncio.to_thread(seen, kills_of(asked), asked.person.session, None if status == "all" else status)
-    return answer({"kills": [told(one) for one in found]})
+    return answer({"kills": [plain(one, shapes.moment) for one in found]})
 
 
 def seen(kills: Kills, me: Session, status: str | None) -> tuple[Kill, ...]:
@@ -73,7 +73,7 @@ async def set_(asked: Asked) -> Response:
         raise
     except GuardError as error:  # a text that no store can keep
         raise RequestError(str(error)) from None
-    return answer(told(made))
+    return answer(plain(made, shapes.moment))
 
 
 def stop(asked: Asked, reason: str, *, tool: str | None, conversation: str | None) -> Kill:
@@ -87,12 +87,12 @@ async def clear(asked: Asked) -> Response:
     bodies.fields(asked.body, ("reason",))
     reason = voting.why(asked.body)
     try:
-        return answer(told(await asyncio.to_thread(go_on, asked, asked.id, reason)))
+        return answer(plain(await asyncio.to_thread(go_on, asked, asked.id, reason), shapes.moment))
     except ApprovalError as error:
         if error.code != "already_decided":
             raise
         now = await asyncio.to_thread(kills_of(asked).show, asked.id)
-        return answer({"error": str(error), "code": error.code, "now": told(now)}, 409)
+        return answer({"error": str(error), "code": error.code, "now": plain(now, shapes.moment)}, 409)
 
 
 def go_on(asked: Asked, name: str, reason: str) -> Kill:
@@ -112,24 +112,3 @@ def _how(asked: Asked) -> dict[str, Any]:
 
 def _name(value: Json, what: str) -> str | None:
     return None if value is None else bodies.text(value, what)
-
-
-def told(one: Kill) -> JsonObject:
-    """A kill as JSON."""
-    stop = one.stop
-    return {
-        "id": one.id,
-        "status": one.status,
-        "tool": stop.tool,
-        "conversation": stop.conversation,
-        "tenant": stop.tenant,
-        "words": words(stop),
-        "by": str(one.by),
-        "at": shapes.moment(one.at),
-        "reason": one.reason,
-        "cancelled": one.cancelled,
-        "revoked": one.revoked,
-        "cleared_by": None if one.cleared_by is None else str(one.cleared_by),
-        "cleared_at": shapes.moment(one.cleared_at),
-        "cleared_why": one.cleared_why,
-    }
