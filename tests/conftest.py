@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from browser_kit import Served
     from cli_kit import Run
     from playwright.sync_api import Browser
+    from record_walk_kit import Walk
+    from segments_kit import Archive
 
     from guard import Guard
     from guard.core.ports import Store
@@ -69,4 +71,24 @@ def browser() -> Iterator[Browser]:
     from browser_kit import chromium
 
     with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
+    """A store with a record of every kind, for the tests of one file."""
+    from record_walk_kit import Walk, everything
+
+    made = Walk.begin(tmp_path_factory.mktemp("walk"), "memory://")
+    everything(made)
+    yield made
+    made.guard.close()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def archived(request: pytest.FixtureRequest, tmp_path: Path, run: Run) -> Iterator[Archive]:
+    """A store with records of two months, a key, and the command line."""
+    from segments_kit import archive
+
+    with archive(request.param, tmp_path, run) as found:
         yield found

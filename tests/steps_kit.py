@@ -22,6 +22,22 @@ _READ = (
 )
 
 
+def calls_of(work: Callable[[], object]) -> int:
+    """How many calls and returns of functions a piece of work takes."""
+    counted = 0
+
+    def count(*_: object) -> None:
+        nonlocal counted
+        counted += 1
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return counted
+
+
 class Meter:
     """A store of one kind; `steps` gives what a piece of work takes of it."""
 
@@ -34,18 +50,7 @@ class Meter:
         return {"memory": self._calls, "sqlite": self._instructions, "postgres": self._rows}[self._kind](work)
 
     def _calls(self, work: Work) -> int:
-        counted = 0
-
-        def count(*_: object) -> None:
-            nonlocal counted
-            counted += 1
-
-        sys.setprofile(count)
-        try:
-            work(self.store)
-        finally:
-            sys.setprofile(None)
-        return counted
+        return calls_of(lambda: work(self.store))
 
     def _instructions(self, work: Work) -> int:
         work(self.store)  # every connection that it takes is open now

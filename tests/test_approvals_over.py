@@ -7,22 +7,17 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli_kit import CLERK, Run, folder, in_process, look, pay, waiting
+from cli_kit import CLERK, Run, folder, look, pay
 from console_kit import Console, console
 from erasing_kit import payloads
 
-from guard import Guard, Session, ToolCall
+from guard import Guard, Outcome, Session, ToolCall
 
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Console]:
     with console(tmp_path) as found:
         yield found
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
 
 
 def test_the_page_of_an_erased_call_says_when_by_whom_and_why(running: Console) -> None:
@@ -41,15 +36,20 @@ def test_the_page_of_an_erased_call_says_when_by_whom_and_why(running: Console) 
         assert untrue not in page.text
 
 
+def load(place: Path) -> Guard:
+    return Guard.load(folder(place / "policies"), tools=[pay, look], store=f"sqlite:///{place / 'guard.db'}")
+
+
+def ask(made: Guard) -> Outcome:
+    return made.call(ToolCall("c1", "pay", '{"to": "bob", "amount": 10}'), CLERK, conversation="conv-1")
+
+
 def test_the_terminal_says_that_a_call_was_erased(run: Run, tmp_path: Path) -> None:
     """`list` and `show` say so in the place of what is gone, with who and why; nothing says that there was nothing."""
-    made = Guard.load(folder(tmp_path / "policies"), tools=[pay, look], store=f"sqlite:///{tmp_path / 'guard.db'}")
-    with closing(made):
-        call = ToolCall("c1", "pay", '{"to": "bob", "amount": 10}')
-        made.call(call, CLERK, conversation="conv-1")
-        name = waiting(made)
+    with closing(load(tmp_path)) as made:
+        name = ask(made).approval
         made.approvals.approve(name, approver=Session(principal="E2", tenant="acme", roles=("boss",)))
-        assert made.call(call, CLERK, conversation="conv-1").status == "done"
+        assert ask(made).status == "done"
         assert run("audit", "erase", "--conversation", "conv-1", "--reason", "asked for it", "--yes").code == 0
     assert "erased; `show` says when" in run("approvals", "list", "--all").out
     shown = run("approvals", "show", name)
@@ -93,14 +93,11 @@ def test_everybody_who_agreed_is_named(running: Console) -> None:
 
 def test_the_terminal_says_how_a_question_ended(run: Run, tmp_path: Path) -> None:
     """`consumed` is explained, and nothing is permitted any more."""
-    made = Guard.load(folder(tmp_path / "policies"), tools=[pay, look], store=f"sqlite:///{tmp_path / 'guard.db'}")
-    with closing(made):
-        call = ToolCall("c1", "pay", '{"to": "bob", "amount": 10}')
-        made.call(call, CLERK, conversation="conv-1")
-        name = waiting(made)
+    with closing(load(tmp_path)) as made:
+        name = ask(made).approval
         assert "permits " in run("approvals", "show", name).out
         made.approvals.approve(name, approver=Session(principal="E2", tenant="acme", roles=("boss",)))
-        made.call(call, CLERK, conversation="conv-1")
+        ask(made)
     shown = run("approvals", "show", name).out
     assert "status        consumed: approved and started (E2, 2" in shown
     assert not [line for line in shown.splitlines() if line.startswith(("permits", "expires", "use by", "may decide"))]

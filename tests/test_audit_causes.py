@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-from record_walk_kit import Walk, everything
+from record_walk_kit import Walk
 
 from guard.auditing.causes import LED_TO
 from guard.auditing.timeline import Place, life
-
-
-@pytest.fixture(scope="module")
-def walk(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    made = Walk.begin(tmp_path_factory.mktemp("walk"), "memory://")
-    everything(made)
-    yield made
-    made.guard.close()
 
 
 def lives(walk: Walk) -> list[list[dict[str, Any]]]:

@@ -7,7 +7,7 @@ import io
 from typing import Any
 
 import pytest
-from record_walk_kit import Walk, everything
+from record_walk_kit import Walk
 from stores_kit import records
 
 from guard.auditing import blocks, month
@@ -41,14 +41,6 @@ SAID = {
     "sink.failed": "archive; a file is gone",
 }
 """What the report of a month says of a record of each kind among its changes and events."""
-
-
-@pytest.fixture(scope="module")
-def walk(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    made = Walk.begin(tmp_path_factory.mktemp("walk"), "memory://")
-    everything(made)
-    yield made
-    made.guard.close()
 
 
 def test_the_report_says_what_each_change_and_event_is_about(walk: Walk) -> None:

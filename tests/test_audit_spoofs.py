@@ -7,17 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli_kit import Run, in_process
+from cli_kit import Run
 from search_kit import record
 from votes_kit import BOSS, Office, office
 
 from guard.auditing import month, spoofs
 from guard.core.searching import Sought
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
 
 
 @pytest.fixture

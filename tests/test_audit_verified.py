@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 import tempfile
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_kit import Run, asking, in_process, program
+from cli_kit import Run, program
 from record_kit import fitting
 from record_walk_kit import BOSS, Walk
 from stores_kit import Clock, event, url_of
@@ -23,17 +22,6 @@ from guard.cli.audit_verify import stored_report
 from guard.cli.verifying import recorded
 from guard.stores import open_store
 from guard.stores.payload_keys import keyring, new_key
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
-
-
-@pytest.fixture
-def asked(tmp_path: Path) -> Iterator[Guard]:
-    with asking(tmp_path) as made:
-        yield made
 
 
 def told(path: Path) -> list[dict[str, Any]]:

@@ -9,15 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_kit import BOSS, CLERK, POLICY, USER, Run, in_process, look, pay
+from cli_kit import BOSS, CLERK, POLICY, USER, Run, look, pay
 
 from guard import Guard, Session, ToolCall
 from guard.core.reasons import Reason
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
 
 
 @pytest.fixture

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
-from cli_kit import Run, in_process
 from record_kit import fitting
-from segments_kit import Archive, archive
+from segments_kit import Archive
 from stores_kit import Clock, event, records
 from votes_kit import BOSS, Office
 
@@ -20,51 +17,38 @@ from guard.errors import StoreError
 from guard.proof.closing import moment
 from guard.stores import open_store
 
-KINDS = ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)]
 
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    return in_process(tmp_path, monkeypatch, capfd)
-
-
-@pytest.fixture(params=KINDS)
-def made(request: pytest.FixtureRequest, tmp_path: Path, run: Run) -> Iterator[Archive]:
-    with archive(request.param, tmp_path, run) as found:
-        yield found
-
-
-def test_a_month_is_closed_dropped_and_verified_from_there(made: Archive) -> None:
+def test_a_month_is_closed_dropped_and_verified_from_there(archived: Archive) -> None:
     """The file holds exactly the records of the month; afterwards verify says where it begins, and with the file it proves the whole."""
-    before = records(made.desk.guard.store)
+    before = records(archived.desk.guard.store)
     october = [one for one in before if moment(one) < "2026-11"]
-    closed = made.close()
+    closed = archived.close()
     assert closed.code == 0, closed
     assert f"2026-10 is closed: {len(october)} records in oct.jsonl, SHA-256 " in closed.out
     assert "checkpoint 1 covers that" in closed.out
-    lines = (made.folder / "oct.jsonl").read_text("utf-8").splitlines()
+    lines = (archived.folder / "oct.jsonl").read_text("utf-8").splitlines()
     assert sorted(json.loads(line)["id"] for line in lines[1:]) == sorted(json.loads(one.body)["id"] for one in october)
-    assert made.guard("audit", "verify", "oct.jsonl").code == 0
-    (said,) = [fitting(one.body)["segment"] for one in records(made.desk.guard.store) if "segment_closed" in one.body]
+    assert archived.guard("audit", "verify", "oct.jsonl").code == 0
+    (said,) = [fitting(one.body)["segment"] for one in records(archived.desk.guard.store) if "segment_closed" in one.body]
     assert (said["number"], said["month"], said["records"], len(said["grants"])) == (1, "2026-10", len(october), 1)
-    whole = made.verify()
+    whole = archived.verify()
     assert (whole["ok"], whole["dropped"]) == (True, [])
-    dropped = made.drop()
+    dropped = archived.drop()
     assert dropped.code == 0, dropped
     chains = len({one.chain for one in october})
     assert f"{len(october) - chains} records up to the end of 2026-10 are dropped" in dropped.out
-    found = made.verify()
+    found = archived.verify()
     assert found["problems"] == []
     (gone,) = found["dropped"]
     assert (gone["month"], gone["covered"], gone["sha256"]) == ("2026-10", True, said["sha256"])
-    told = made.told()
+    told = archived.told()
     assert "were closed as 2026-10 on" in told
     assert f"their export has the SHA-256 {said['sha256']}" in told
-    together = made.verify("--closed", "oct.jsonl")
+    together = archived.verify("--closed", "oct.jsonl")
     assert (together["ok"], together["dropped"], together["problems"]) == (True, [], [])
     assert together["records"] == found["records"] + len(october) - chains
-    assert made.run("--verify").code == 0
-    assert made.run("report", "--month", "2026-11").code == 0
+    assert archived.run("--verify").code == 0
+    assert archived.run("report", "--month", "2026-11").code == 0
 
 
 def ungrant(desk: Office) -> None:
@@ -73,19 +57,19 @@ def ungrant(desk: Office) -> None:
     desk.guard.grants.revoke(grant.id, by=BOSS, reason="over")
 
 
-def test_the_desk_goes_on_after_a_month_was_dropped(made: Archive) -> None:
+def test_the_desk_goes_on_after_a_month_was_dropped(archived: Archive) -> None:
     """Approvals, calls and grants of the month still stand; what comes is recorded, decided and verified as before, and the next month is closed behind it."""
-    desk = made.desk
-    assert made.close().code == 0
-    assert made.drop().code == 0
+    desk = archived.desk
+    assert archived.close().code == 0
+    assert archived.drop().code == 0
     assert desk.propose(4, call="under too").outcomes[0].status == "done"  # under the grant of October
     ungrant(desk)
     asked = desk.ask(1000, call="again")
     desk.approvals.reject(asked.id, approver=BOSS)
     desk.settle()
     desk.restart()
-    assert made.verify()["problems"] == []
-    assert made.verify("--closed", "oct.jsonl")["problems"] == []
+    assert archived.verify()["problems"] == []
+    assert archived.verify("--closed", "oct.jsonl")["problems"] == []
 
 
 REFUSED = {
@@ -98,31 +82,31 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("words", "code", "said"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_closed_is_told(made: Archive, words: tuple[str, ...], code: int, said: str) -> None:
+def test_what_cannot_be_closed_is_told(archived: Archive, words: tuple[str, ...], code: int, said: str) -> None:
     """One line, the exit code, and nothing in the log or the folder."""
-    number = len(records(made.desk.guard.store))
-    files = sorted(made.folder.iterdir())
-    ran = made.run("close", "--export", "new.jsonl", *words)
+    number = len(records(archived.desk.guard.store))
+    files = sorted(archived.folder.iterdir())
+    ran = archived.run("close", "--export", "new.jsonl", *words)
     assert (ran.code, said in ran.err) == (code, True), ran
-    assert len(records(made.desk.guard.store)) == number
-    assert sorted(made.folder.iterdir()) == files
+    assert len(records(archived.desk.guard.store)) == number
+    assert sorted(archived.folder.iterdir()) == files
 
 
-def test_a_month_with_something_open_is_not_closed(made: Archive) -> None:
+def test_a_month_with_something_open_is_not_closed(archived: Archive) -> None:
     """A question that waits and was asked in it is named; once it is decided, the month can be closed. One of a later month does not matter."""
-    store = made.desk.guard.store
-    ungrant(made.desk)
-    made.desk.ask(78, call="later")
+    store = archived.desk.guard.store
+    ungrant(archived.desk)
+    archived.desk.ask(78, call="later")
     end = moments.month("2026-10")[1]
     assert store.open_before(end) == ()
-    made.desk.clock.now = end - 60
-    asked = made.desk.ask(77, call="open")
+    archived.desk.clock.now = end - 60
+    asked = archived.desk.ask(77, call="open")
     assert store.open_before(end) == (f"approval {asked.id} is pending",)
     event, segment = {"kind": "x.y"}, Segment(number=1, month="2026-10", until=end, digest="d", ends={})
     assert store.close_segment(segment, event) is None
-    made.desk.approvals.reject(asked.id, approver=BOSS)
+    archived.desk.approvals.reject(asked.id, approver=BOSS)
     assert store.open_before(end) == ()
-    assert made.close().code == 0
+    assert archived.close().code == 0
 
 
 def test_a_store_in_memory_closes_months_and_drops_none() -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 
-import postgres_kit
 import pytest
 import tampering_kit as kit
 from stores_kit import Clock, url_of
@@ -25,16 +22,6 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         store.catch_up()
         yield scene
         store.close()
-
-
-def run(url: str, *statements: str) -> None:
-    if not url.startswith("sqlite"):
-        postgres_kit.run(url, *statements)
-        return
-    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as file:
-        for statement in statements:
-            file.execute(statement)
-        file.commit()
 
 
 OTHER = {
@@ -60,11 +47,11 @@ def test_an_edited_copy_is_found(made: kit.Scene, name: str) -> None:
     rng = random.Random()
     chain = rng.choice([chain for chain, records in made.log.items() if len(records) > 5])
     seq = rng.randrange(1, len(made.log[chain]))  # behind the last row of a chain nothing is filed yet
-    run(made.url, "CREATE TABLE kept AS SELECT * FROM filed", EDITS[name].format(c=chain, s=seq))
+    kit.plainly(made.url, "CREATE TABLE kept AS SELECT * FROM filed", EDITS[name].format(c=chain, s=seq))
     first = made.verified().problems[0]
     assert (first.chain, first.seq) == (chain, seq)
     assert ("tags" if name == "tag" else name if name in COLUMNS else "") in first.what
-    run(
+    kit.plainly(
         made.url,
         *("DELETE FROM filed", "INSERT INTO filed SELECT * FROM kept", "DROP TABLE kept", "DELETE FROM tags WHERE tag = 'x'"),
     )
