@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from guard.stores.database import Database
+from guard.stores.job import Job
 
 TABLE = "CREATE TABLE things (n INTEGER, body TEXT)"
 
@@ -71,8 +72,8 @@ def together(database: Database, works: list[Callable[[Any], Any]]) -> list[Any]
         except Exception as error:
             return error
 
-    with ThreadPoolExecutor(len(works) + 1) as pool:
-        pool.submit(one, hold)
+    with ThreadPoolExecutor(len(works)) as pool:
+        database.writer._send(Job(hold))  # to the writer's thread, which takes all that waits in one batch
         begun.wait(10)
         answers = []
         for number, work in enumerate(works, 1):
