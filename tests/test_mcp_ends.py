@@ -151,7 +151,7 @@ def proxy(path: Path, *words: str, server: list[str] | None = None) -> Iterator[
         yield process
     finally:
         process.kill()
-        process.wait(120)
+        process.wait(60)
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None and not pipe.closed:
                 pipe.close()
@@ -167,7 +167,7 @@ def put(process: subprocess.Popen[bytes], *messages: Any) -> None:
 
 def get(process: subprocess.Popen[bytes]) -> Any:
     assert process.stdout is not None
-    assert select.select([process.stdout], [], [], 120)[0], "no answer"
+    assert select.select([process.stdout], [], [], 30)[0], "no answer"
     return json.loads(process.stdout.readline())
 
 
@@ -203,11 +203,11 @@ def test_the_command_leaves_no_process_behind(way: str, tmp_path: Path) -> None:
             assert code(called(process, 3, "die")) == "tool_failed"
         else:
             process.send_signal(signal.SIGTERM if way == "term" else signal.SIGINT)
-        assert process.wait(120) == {"client": 0, "term": 143, "int": 130, "server": 1}[way]
+        assert process.wait(60) == {"client": 0, "term": 143, "int": 130, "server": 1}[way]
         assert process.stderr is not None
         told = process.stderr.read().decode()
         assert "raw server is up" in told
-        until = time.monotonic() + 60
+        until = time.monotonic() + 5
         while alive(child) and time.monotonic() < until:
             time.sleep(0.02)
         assert not alive(child)
@@ -222,7 +222,7 @@ def test_a_server_that_will_not_end_is_ended(tmp_path: Path) -> None:
         server = int(said(called(process, 2, "deaf")))
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(120) == 0
+        assert process.wait(60) == 0
         assert not alive(server)
 
 
@@ -247,7 +247,7 @@ def test_a_server_that_cannot_be_used_is_said_so(server: list[str], tmp_path: Pa
     """Exit code 1, and a line that says what is wrong."""
     with proxy(tmp_path, server=server) as process:
         put(process, HELLO)
-        assert process.wait(120) == 1
+        assert process.wait(60) == 1
         assert process.stderr is not None
         told = process.stderr.read().decode()
         assert "cannot be started" in told or "ended with exit code 4" in told
@@ -268,7 +268,7 @@ def test_a_client_that_is_no_pipe(source: str, tmp_path: Path) -> None:
             env=environment(),
             stdin=given,
             capture_output=True,
-            timeout=120,
+            timeout=60,
             check=False,
         )
     assert done.returncode == 0, done.stderr

@@ -202,7 +202,7 @@ def test_a_forked_child_looks_for_itself(folder: Path) -> None:
         time.sleep(0.2)
         write(folder, CLOSED)
         assert child.stdout.readline() == "child sees it\n"
-        assert child.wait(120) == 0
+        assert child.wait(20) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
@@ -225,7 +225,7 @@ while True:
         assert child.stdout.readline() == "ready\n"
         time.sleep(0.4)
         child.send_signal(number)
-        child.communicate(timeout=120)
+        child.communicate(timeout=20)
     write(folder)
     with load(folder, store=f"sqlite:///{folder.parent}/guard.db") as guard:
         assert asks(guard) == ("done", None)
