@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from sqlite3 import ProgrammingError
 
 import postgres_kit
 from stores_kit import Clock, url_of
@@ -38,6 +39,15 @@ def calls_of(work: Callable[[], object]) -> int:
     return counted
 
 
+def watched(file: Connection, count: Callable[[], int] | None, every: int) -> bool:
+    """Call `count` at every so many instructions. False where it is closed: one of a store of before that was not collected yet."""
+    try:
+        file.set_progress_handler(count, every)
+    except ProgrammingError:
+        return False
+    return True
+
+
 class Meter:
     """A store of one kind; `steps` gives what a piece of work takes of it."""
 
@@ -61,14 +71,12 @@ class Meter:
             counted += 1
             return 0
 
-        mine = [one for one in gc.get_objects() if isinstance(one, Connection)]
-        for one in mine:
-            one.set_progress_handler(count, 10)
+        mine = [one for one in gc.get_objects() if isinstance(one, Connection) and watched(one, count, 10)]
         try:
             work(self.store)
         finally:
             for one in mine:
-                one.set_progress_handler(None, 0)
+                watched(one, None, 0)
         return counted
 
     def _rows(self, work: Work) -> int:

@@ -28,6 +28,7 @@ from guard.proof.chains import ZEROS, record_hash
 from guard.proof.checking import Report
 from guard.proof.keeper import Checkpoints, Keeper
 from guard.proof.notes import read_key
+from guard.stores import open_store
 
 Log = dict[int, list[Sealed]]
 Way = Callable[[Log, random.Random], tuple[Log, int, int]]
@@ -49,7 +50,12 @@ class Scene:
         return str(self.folder / "checkpoints.jsonl")
 
     def verified(self, *, outside: bool = True) -> Report:
-        return stored_report(self.store, [self.checkpoints] if outside else [], read_key(self.key.public) if outside else None)
+        return self.checked([self.checkpoints] if outside else [], self.key.public if outside else None)
+
+    def checked(self, checkpoints: list[str], public: str | None) -> Report:
+        """What `guard audit verify` says, which opens the store: whoever had it open before may know that another log stood there."""
+        with closing(open_store(self.url)) as store:
+            return stored_report(store, checkpoints, None if public is None else read_key(public))
 
     def exported(self, log: Log, *, outside: bool = True, cut: int | None = None) -> Report:
         path = self.folder / "export.jsonl"

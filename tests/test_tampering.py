@@ -127,7 +127,7 @@ def test_a_forged_checkpoint_is_found(made: kit.Scene, tmp_path: Path) -> None:
     assert {f"{tmp_path / 'forged.jsonl'}, line {number}" for number in (1, 2, 3)} <= set(named)
     assert check_files([str(path)], [str(tmp_path / "forged.jsonl")], None).unsigned == "no public key was named"
     kit.put(made, kit.without_checkpoints(log))
-    report = kit.stored_report(made.store, [str(tmp_path / "forged.jsonl")], read_key(made.key.public))
+    report = made.checked([str(tmp_path / "forged.jsonl")], made.key.public)
     assert {f"{tmp_path / 'forged.jsonl'}, line {number}" for number in (1, 2, 3)} <= {one.where for one in report.problems}
 
 
@@ -141,7 +141,7 @@ def test_a_changed_line_of_a_checkpoint_is_found(made: kit.Scene, tmp_path: Path
     other = note[:at] + ("7" if note[at] != "7" else "8") + note[at + 1 :]
     path = tmp_path / "checkpoints.jsonl"
     path.write_text(f"{first}\n{json.dumps({'number': 2, 'note': other})}\n", "utf-8")
-    assert not kit.stored_report(made.store, [str(path)], read_key(made.key.public)).ok
+    assert not made.checked([str(path)], made.key.public).ok
 
 
 def test_a_missing_checkpoint_is_found(made: kit.Scene) -> None:
