@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from guard.core.redaction import BELOW, CELL, LABEL
+from guard.core.redaction import BELOW, CELL, LABEL, LONGEST, read
 from guard.core.values import Json
 
 NAMING, VALUE, COLUMNS, OTHER = "naming", "value", "columns", ""
@@ -96,8 +96,9 @@ ROLES: Final = _Roles()
 
 
 def below(above: str | None, name: str) -> str:
-    """The key of what stands under a name; `above` is that of the object or list around it."""
-    return name if above is None else f"{above}{BELOW}{name}"
+    """The key of what stands under a name, as far as it is read; `above` is that of the object or list around it."""
+    key = name if above is None else f"{above}{BELOW}{name}"
+    return key if len(key) <= LONGEST else read(key)
 
 
 Part: TypeAlias = tuple[str | None, Json, str | None, Note]
@@ -219,9 +220,9 @@ def items(value: Sequence[Json], frame: Frame | None, tells: Tells) -> list[Note
         return _cells(len(value), frame.columns, tells)
     if frame is not None:
         row = Note(frame=Frame(frame.columns, row=True))
-        turned = [one if frame.turned and names(one) and tells(one) else None for one in frame.columns]
+        turned = [one if names(one) and tells(one) else None for one in frame.columns[: len(value)]] if frame.turned else []
         turned += [None] * (len(value) - len(turned))
-        return [row if one is None else Note(name=signed(one, tells, LABEL)) for one in turned[: len(value)]]
+        return [row if one is None else Note(name=signed(one, tells, LABEL)) for one in turned]
     rows = _rows(value, tells) if any(type(item) is list for item in value) else None
     return _flags(value, tells) if rows is None else rows
 

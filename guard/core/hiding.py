@@ -184,13 +184,12 @@ class _Walk:
         """`above` is the key that the object stands under: `{"password": {"value": …}}` is a password all the same."""
         changed = False
         out: JsonObject = {}
+        times = dict[str, int]()
         for name, item, new in self._fields(value, above, told=told, frame=frame):
             label = self._name(name) if name in self.loud else name
             if new is not item or label is not name:
                 changed = True
-            while label is not name and (label in out or label in value):
-                label += "_"
-            out[label] = new
+            out[label if label is name else _free(label, out, value, times)] = new
         return out if changed else value
 
     def _fields(self, value: JsonObject, above: str | None, *, told: bool, frame: Frame | None) -> list[tuple[str, Json, Json]]:
@@ -208,6 +207,15 @@ class _Walk:
         label, found = self.redactor.detect(None, name)
         self.kinds.update(found)
         return label if found else name
+
+
+def _free(label: str, out: JsonObject, value: JsonObject, times: dict[str, int]) -> str:
+    """A name like this one that no other field has: with a line behind it, and a number from the third on. `times`: how often each was asked for."""
+    free = label
+    while free in out or free in value:
+        times[label] = times.get(label, 0) + 1
+        free = f"{label}_{times[label] if times[label] > 1 else ''}"
+    return free
 
 
 def _text(value: str, redactor: Redactor, kinds: set[str], key: str | None) -> str:

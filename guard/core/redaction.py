@@ -33,6 +33,16 @@ NAMED: Mapping[str, str] = MappingProxyType(
 BELOW = "\x1f"
 """Stands in a key between the name of a field and that of the object which it belongs to, further out first. White space to `str.split`."""
 
+_HEAD, _TAIL = 200, 400  # characters of a key that are read: the outermost names, and those next to the value
+LONGEST = _HEAD + _TAIL
+"""Characters of a key that is read as it is."""
+
+
+def read(key: str) -> str:
+    """What is read of a key: all, or its beginning and its end. Nothing more is read of what it gives, and of a key made of that."""
+    return key if len(key) <= LONGEST else f"{key[:_HEAD]}{BELOW}{key[-_TAIL:]}"
+
+
 LABEL, CELL = "\x1e", "\x1d"
 """Stand before a name in a key that stands beside its value: as a field that says so, or only in a row, a pair or a list. No name holds them."""
 

@@ -12,11 +12,11 @@ from functools import partial
 from typing import Any
 
 from guard.core.dialect import fault, runaway
-from guard.core.redaction import OwnDetector, Redaction
+from guard.core.redaction import OwnDetector, Redaction, read
 from guard.redactors.card import luhn
 from guard.redactors.engine import finder, re2
 from guard.redactors.find import Detector, Span
-from guard.redactors.keys import read, tokens
+from guard.redactors.keys import tokens
 
 _NEAR = 48  # characters before a finding in which a word may tell of it
 

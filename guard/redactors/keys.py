@@ -10,17 +10,9 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-from guard.core.redaction import BELOW
+from guard.core.redaction import BELOW, read
 
 _WORD = re.compile("(?P<head>[A-Z]*)(?P<word>[A-Z][a-z]+)|[A-Z]+|[a-z]+|[0-9]+|[^\x00-\x7f]+")
-
-
-_HEAD, _TAIL = 200, 400  # characters of a key that are read: the outermost names, and those next to the value
-
-
-def read(key: str) -> str:
-    """What is read of a key: all, or its beginning and its end."""
-    return key if len(key) <= _HEAD + _TAIL else f"{key[:_HEAD]}{BELOW}{key[-_TAIL:]}"
 
 
 @lru_cache(maxsize=4096)
