@@ -50,13 +50,20 @@ def _word(word: str) -> str:
     return "[^A-Za-z0-9\\x00]*".join(re.escape(part) for part in word.split())
 
 
+def _part(words: Collection[str]) -> str:
+    """A pattern for a key that holds one of these words as a part of its own, in any of the ways in which names are written."""
+    plain_, other = sorted(word for word in words if word.isascii()), sorted(word for word in words if not word.isascii())
+    small, big, capital = "|".join(plain_), "|".join(map(str.upper, plain_)), "|".join(map(str.capitalize, plain_))
+    return rf"(?:(?:(?:\b|[_0-9])(?:{small})|(?:\b|[_0-9a-z])(?:{big})|{capital})[^a-z\x00]|{'|'.join(other)})"
+
+
 _NAMED = (
     r"(?i:passw(?:or)?d|passphrase|pwd|secrete?|credentials?|token|key|[_-]pw|[_-]pass|oauth)s?(?:_?[0-9]+)?"
     r"[\\\"'\])]*[ \t]*(?::|\|+:|\?=|!?=)"
     r"|(?i:passw(?:or)?d|passphrase|pwd|secret|credential|token|key)[A-Za-z0-9_./-]*(?:=|[\"']?[ ]?[,\r\n][ \r\n]*[\"']?(?i:val))"
 )
 _OWN_IDS = "|".join(f"(?:{row.pattern})" for row in (*SSN, *IDS) if not row.words)
-_TOLD_IDS = "|".join(dict.fromkeys(_word(word) for row in (*SSN, *IDS) for word in row.words))
+_TOLD = tuple(dict.fromkeys(word for row in (*SSN, *IDS) for word in row.words))
 
 _MORE = "(?:[ -]?[0-9])"
 _CARD = rf"\b(?:(?:50|5[678]|6[37]){_MORE}{{10}}|4{_MORE}{{12}}|(?:3[0-9]|18|21|5[1-5]|2[2-7]|6[0245]){_MORE}{{12}})"
@@ -64,7 +71,7 @@ _CARD_ALONE = re.compile(_CARD, re.ASCII)
 
 _PHONE = (
     rf"(?i:(?:{'|'.join(PHONE_WORDS)})s?(?:[ _-]?(?:number|no|nr|num|is|at|号码|号|號碼|是|为|[:#.=]))*)"
-    r"[\\\"']*[ ]?[:=]?[ ]*\[?[\\\"']*\(?\+?[0-9](?:[ ./()-]{0,3}[0-9]){3}"
+    r"[\\\"']{0,4}[ ]?[:=]?[ ]{0,2}\[?[\\\"']{0,4}\(?\+?[0-9](?:[ ./()-]{0,3}[0-9]){3}"
 )
 
 GATES: tuple[tuple[str, str], ...] = (
@@ -77,7 +84,10 @@ GATES: tuple[tuple[str, str], ...] = (
     ("card", _CARD),
     ("iban", f"(?i:{'|'.join(LENGTHS)})[0-9]{{2}}(?:[ -]?[A-Za-z0-9]){{11}}"),
     ("id", _OWN_IDS),
-    ("told", f"(?i:{_TOLD_IDS})"),
+    (
+        "told",
+        f"{_part([word for word in _TOLD if ' ' not in word])}|(?i:{'|'.join(_word(word) for word in _TOLD if ' ' in word)})",
+    ),
     ("ip", rf"[0-9]\.[0-9]{{1,3}}\.[0-9]{{1,3}}\.[0-9]|::{_X}|{_X}::|(?:{_X}{{1,4}}:){{6}}"),
     ("mac", rf"{_X}{{2}}(?:[:-]{_X}{{2}}){{5}}|{_X}{{4}}\.{_X}{{4}}\.{_X}{{4}}"),
     ("dial", r"\+ ?\(?[1-9](?:[ ./()-]{0,3}[0-9]){6}"),
@@ -85,13 +95,6 @@ GATES: tuple[tuple[str, str], ...] = (
     ("phone", _PHONE),
 )
 """Name and pattern of each gate. No gate can match a NUL, which stands between two texts."""
-
-
-def _part(words: Collection[str]) -> str:
-    """A pattern for a key that holds one of these words as a part of its own, in any of the ways in which names are written."""
-    plain_, other = sorted(word for word in words if word.isascii()), sorted(word for word in words if not word.isascii())
-    small, big, capital = "|".join(plain_), "|".join(map(str.upper, plain_)), "|".join(map(str.capitalize, plain_))
-    return rf"(?:(?:(?:\b|[_0-9])(?:{small})|(?:\b|[_0-9a-z])(?:{big})|{capital})[^a-z\x00]|{'|'.join(other)})"
 
 
 _KEY = _part(KEY_WORDS)

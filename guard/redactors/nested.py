@@ -34,7 +34,7 @@ DEPTH = 3
 _FEW = 4  # pieces that are looked at one by one
 _MOST = 1_000_000  # characters of a text that is taken apart
 _DECODED = 65_536  # characters of a run that are decoded
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?[0-9][0-9.eE+-]*', re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|-?[0-9][0-9.eE+-]*', re.DOTALL)
 _SIGNS = frozenset("{}[],:")
 _BASE64 = re.compile(r"(?:data:[^,\n]{0,100};base64,)?(?P<run>[A-Za-z0-9+/]{14,}|[A-Za-z0-9_-]{14,})={0,2}")
 PLAIN_PARTS = ("[A-Za-f]", "[ABEFIJMNQRUVYZcdghklopstwx014589]")

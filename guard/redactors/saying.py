@@ -1,15 +1,17 @@
-"""Saying: words that may make more of what stands beside them: names of secrets, of ids and of phones, and the letters that keys of services begin with.
+"""Saying: words that may make more of what stands beside them: names of secrets, of ids and of phones.
 
-Each word is judged once and remembered; one that says something is then looked at where it stands: as the name of a field, before a sign of an
-assignment, before digits, or with enough behind it for a key. Sound as `quiet` is, which this is a part of: true too often, never wrongly false.
+Most texts have none, which one look at all their words together tells. Else each word is judged once and remembered; one that says something is then
+looked at where it stands: as the name of a field, before a sign of an assignment, or before digits. Sound as `quiet` is, which this is a part of: true too often, never wrongly false.
 Pure, but for what it remembers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from string import ascii_letters
+from collections.abc import Collection, Iterable, Iterator
+from functools import reduce
+from operator import or_
+from string import ascii_letters, ascii_lowercase, ascii_uppercase
 
 from guard.core.beside import NAMING, ROLES
 from guard.redactors.keys import tokens
@@ -17,16 +19,17 @@ from guard.redactors.national import IDS, SSN
 from guard.redactors.phone import OTHER as PHONE_OTHER
 from guard.redactors.phone import SPELLED
 from guard.redactors.phone import WORDS as PHONE_WORDS
-from guard.redactors.prefixes import PREFIXES
 from guard.redactors.tables import Tables
 from guard.redactors.telling import WORDS as KEY_WORDS
 
-NAMES, TELLS, TOLD, PAIR, DIALS, CARRY, SIGN, RUNS = 1, 2, 4, 8, 16, 32, 64, 128
+NAMES, TELLS, TOLD, PAIR, DIALS, CARRY, RUNS = 1, 2, 4, 8, 16, 32, 64
 _MOST = 8192
 _LONGEST = 40  # letters of a word that is remembered
 _KEY = 300  # characters in which the name of a field has to end
 _NEAR = 80  # characters behind a word in which an id that it tells of ends
 _DIGITS = 4  # of an id, at least
+_FEW = 8  # words that are looked for one by one
+_RUN_OF_LETTERS = re.compile("[A-Za-z]+")
 _LETTERS = bytes(code if chr(code) in ascii_letters else 32 for code in range(256))
 _SECRET = ("password", "passwd", "passphrase", "pwd", "secret", "secrete", "credential", "credentials", "token", "key", "oauth")
 """How a word ends, in lower case, that a sign of an assignment may follow."""
@@ -46,12 +49,6 @@ _PAIRS = re.compile(
 )
 _NAMED = re.compile(r'(?:[^"]{0,300}")?[ \t\r\n]*:')
 _CARRIES = re.compile("[ ]{1,3}[A-Za-z0-9._~+/=-]{8}")
-_RUN = re.compile(b"[A-Za-z0-9_.~/+=:-]{20}")
-_STARTS = ("eyJ", *(sign for sign, _ in PREFIXES if sign.isalpha()))
-_BEGUN: dict[str, list[str]] = {}
-"""The other signs by the letters that they begin with."""
-for _other in (sign for sign, _ in PREFIXES if not sign.isalpha()):
-    _BEGUN.setdefault(re.split("[^A-Za-z]", _other.lstrip("_"))[0], []).append(_other)
 _PHONES = tuple(word for word in PHONE_WORDS if word.isascii())
 _DIALLED = re.compile("|".join(_PHONES))
 
@@ -59,9 +56,35 @@ _DIALLED = re.compile("|".join(_PHONES))
 _TAILS = frozenset(word[-3:].encode() for word in (*_SECRET, "bearer", "basic", "curl"))
 _HEADS = frozenset(word[:3].encode() for word in _PHONES)
 _WORDS = frozenset(word.encode() for word in _TELLING)
-_FIRST = frozenset(sign[:2].encode() for sign in _STARTS)
-_LEFT = frozenset(word.encode() for word in _BEGUN)
 """The ends, beginnings and wholes of the words that say something."""
+_CASES = bytes(
+    ord("A") if chr(code) in ascii_uppercase else ord("a") if chr(code) in ascii_lowercase else 32 for code in range(256)
+)
+_SPELLED = frozenset(spelled.encode() for word in _TELLING for spelled in (word, word.upper(), word.capitalize()))
+_PARTS = (
+    *(
+        f"{word} ".encode()
+        for word in (*_SECRET, "bearer", "basic", "curl")
+        if not word.startswith(("credential", "secret", "p"))
+    ),
+    *(b"credential", b"secret", b"wd ", b"password ", b"passphrase "),
+    *(f" {word}".encode() for word in _PHONES),
+)
+_INNER = (b"aA", b"AAa", b"a" * _LONGEST, b"A" * _LONGEST)
+"""Capitals inside words, and words that are too long to be remembered."""
+
+
+def _plainly(view: bytes, words: list[bytes]) -> bool:
+    """Whether no word says anything that is written in small letters, in capitals, or with one. `view` is a text with blanks for what is no letter."""
+    if not _SPELLED.isdisjoint(words):
+        return False
+    low = b" %b " % view.lower()
+    return not any(map(low.__contains__, _PARTS))
+
+
+def _inner(words: Iterable[bytes]) -> set[bytes]:
+    """Words with capitals inside, and those that are too long to be remembered."""
+    return {word for word in words if len(word) > _LONGEST or not (word.islower() or word.istitle() or word.isupper())}
 
 
 class Saying:
@@ -78,7 +101,14 @@ class Saying:
 
     def of(self, joined: bytes) -> list[bytes]:
         """The words of a text that say something wherever they stand so."""
-        words = set(joined.translate(_LETTERS).split()).difference(self._mute)
+        view = joined.translate(_LETTERS)
+        every = view.split()
+        plainly, cases = _plainly(view, every), view.translate(_CASES)
+        if plainly and not any(map(cases.__contains__, _INNER)):
+            return []
+        words = set(every).difference(self._mute)
+        if plainly:
+            words = _inner(words)
         if dull := _dull(words):
             self._mute = self._mute if len(self._mute) < _MOST else set()
             self._mute.update(dull)
@@ -95,20 +125,15 @@ class Saying:
                 self._loud[word] = found
         return found
 
-    def meant(self, words: list[bytes], text: str, raw: bytes) -> bool:
-        """Whether one of these words says something where it stands in this text; `raw` is the same in bytes."""
+    def meant(self, words: list[bytes], text: str) -> bool:
+        """Whether one of these words says something where it stands in this text."""
+        said = {word.decode(): self._says(word) for word in words}
+        every = reduce(or_, said.values())
+        if (every & RUNS and "curl " in text) or (every & NAMES and "PRIVATE KEY" in text):
+            return True
+        placed = {word: kinds for word, kinds in said.items() if kinds & ~RUNS}
         tables = Tables(text)
-        return any(self._meant(word.decode(), self._says(word), text, raw, tables) for word in words)
-
-    def _meant(self, word: str, kinds: int, text: str, raw: bytes, tables: Tables) -> bool:
-        if (kinds & RUNS and "curl " in text) or (kinds & NAMES and "PRIVATE KEY" in text):
-            return True
-        if kinds & SIGN and any(_signs_in(raw, sign.encode()) for sign in signs(word)):
-            return True
-        if not kinds & ~(SIGN | RUNS):
-            return False
-        size = len(word)
-        return any(self._at(kinds, text, at, at + size, tables) for at in _places(word, text) if _whole(text, at, at + size))
+        return any(self._at(placed[word], text, at, at + len(word), tables) for word, at in _standing(placed, text))
 
     def _names(self, text: str, start: int, end: int, tables: Tables) -> bool:
         """Whether a word is a part of the name of a field, of a variable, of what stands beside it, or in a list."""
@@ -165,21 +190,17 @@ def _open(text: str, end: int) -> bool:
     return len(text) - end > _KEY and text.find('"', end, end + _KEY) < 0
 
 
-def _signs_in(raw: bytes, sign: bytes) -> bool:
-    """Whether a sign begins a run of characters that is long enough for a key."""
-    at = raw.find(sign)
-    while at >= 0:
-        if _RUN.match(raw, at) is not None:
-            return True
-        at = raw.find(sign, at + 1)
-    return False
-
-
-def _places(part: str, text: str) -> Iterator[int]:
-    at = text.find(part)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + 1)
+def _standing(words: Collection[str], text: str) -> Iterator[tuple[str, int]]:
+    """Each of these runs of letters where it stands alone in a text: a few are looked for one by one, of many each run of the text is one or none."""
+    if len(words) > _FEW or any(len(word) > _LONGEST for word in words):
+        yield from ((match.group(), match.start()) for match in _RUN_OF_LETTERS.finditer(text) if match.group() in words)
+        return
+    for word in words:
+        at = text.find(word)
+        while at >= 0:
+            if _whole(text, at, at + len(word)):
+                yield word, at
+            at = text.find(word, at + 1)
 
 
 def _dull(words: Iterable[bytes]) -> list[bytes]:
@@ -192,8 +213,6 @@ def _dull(words: Iterable[bytes]) -> list[bytes]:
         if low[-3:] not in _TAILS
         and low[:3] not in _HEADS
         and low not in _WORDS
-        and word[:2] not in _FIRST
-        and word not in _LEFT
         and len(word) <= _LONGEST
         and (word[1:] == low[1:] or word.isupper())
     ]
@@ -210,9 +229,4 @@ def judged(word: str) -> int:
         | (CARRY if low.endswith(("bearer", "basic")) else 0)
     )
     found |= DIALS if any(map(low.__contains__, _PHONES)) and SPELLED.search(word) is not None else 0
-    return found | (SIGN if signs(word) else 0) | (RUNS if low.endswith("curl") else 0)
-
-
-def signs(word: str) -> list[str]:
-    """The signs of keys that begin with this run of letters, or within it."""
-    return [*_BEGUN.get(word, ()), *([sign for sign in _STARTS if word.startswith(sign)] if word.startswith(_STARTS) else ())]
+    return found | (RUNS if low.endswith("curl") else 0)

@@ -20,23 +20,16 @@ _APART = bytes(ord('"') if code == 32 else 32 if code == BLANK else code for cod
 _TWELVE = b"0" * 12
 _NOUGHT = bytes(ord("0") if chr(code) in "123456789" else code for code in range(256))
 _DIGITS = re.compile(b"[0-9]+")
-_HINTS: tuple[bytes, ...] = (
-    *(
-        b"000-0000",
-        b"000-00-0000",
-        b"000-000-",
-        b"-0000-0000",
-        b"00-00-00-000-",
-        b"0" * 17,
-        b"000000A",
-        b"000000-",
-        b"000000+",
-        b"000000(",
-    ),
-    *(b"A00A00A000", b"AAAAA0000A"),
-)
-_FEW = (b"0AA00", b"0-AA00", b"AA-00-00-00")
-"""What the shape of every id that speaks for itself, and of every phone number in groups, holds one of: those with three digits, and others."""
+_HINTS: dict[bytes, tuple[bytes, ...]] = {
+    b"00-0000": (b"000-0000", b"000-00-0000", b"-0000-0000"),
+    b"00-000-": (b"000-000-", b"00-00-00-000-"),
+    b"000000": (b"0" * 17, b"000000A", b"000000-", b"000000+", b"000000("),
+    b"AA00": (b"0AA00", b"0-AA00"),
+    b"AA-00-00": (b"AA-00-00-00",),
+    b"A00A00A": (b"A00A00A000",),
+    b"AAAAA0000A": (b"AAAAA0000A",),
+}
+"""What the shape of every id that speaks for itself, and of every phone number in groups, holds one of, below what several of them hold."""
 FORMS = (
     r"(?:[(]000[)]-?000-0000|000-000-0000|000-0000-0000|000-00-0000|000-000-000-00|00?-000-000-[0A]|000-0000-0000-00|0-0000-00000-00-0|00-00-00-000-00|0-00-00-00-000-000-00"
     r"|00-00000000-0|0{17}[0A]|0{6}-0{7}|0{6}[-+A]000[0A]|A-?0{7}-?A|AA-00-00-00-A|A0{6}[(][0A]|A{6}00A00A000A|A{4}0{6}A{6}[A0]0"
@@ -59,8 +52,7 @@ def plain(piece: bytes) -> bool:
 def asked(joined: bytes, raw: bytes) -> bool:
     """Whether a number may be something to hide in one of these pieces, which stand with a blank between them; `raw` is the text they are from."""
     shapes = joined.translate(_SHAPE)
-    hints = (*_HINTS, *_FEW) if b"000" in shapes else _FEW
-    if any(_stands(shapes, hint) for hint in hints if hint in shapes):
+    if any(_stands(shapes, hint) for sign, hints in _HINTS.items() if sign in shapes for hint in hints if hint in shapes):
         return True
     if _TWELVE in shapes.translate(None, b"-") and _cards(shapes, raw):
         return True

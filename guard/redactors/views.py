@@ -58,11 +58,11 @@ _RUN = re.compile("[A-Za-z0-9_.~/+=-]{16}")
 _NO_SIGN = bytes(code for code in range(256) if chr(code) not in f"@%:={digits}")
 _NAME = bytes(ord("a") if chr(code) in f"{ascii_letters}{digits}_.~/+=-" else ord(" ") for code in range(256))
 _DIGIT = bytes(ord("0") if chr(code) in digits else code for code in range(256))
-_HEX = hexdigits.encode()
+_HEX, _DIGITS = hexdigits.encode(), digits.encode()
 _DASH_COLON = bytes.maketrans(b"-", b":")
-_DOTS = re.compile(
-    r"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]|(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}"
-)  # an address of four octets, or a hardware address with dots
+_OCTETS = re.compile(r"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]")
+_HEX_DOTS = bytes(ord("0") if chr(code) in hexdigits else code for code in range(256))
+_FOURS = b"0000.0000.0000"  # a hardware address with dots
 _LETTERS = (ascii_letters + "_").encode()
 _MBI = re.compile(rb"0A[A0]0-?A[A0]0-?AA00")
 _LETTER = bytes(
@@ -153,5 +153,10 @@ def grid(text: str) -> bool:
     """Whether dots or colons stand between digits as they do in the addresses of networks and of their cards."""
     if "::" in text:
         return True
-    view = text.encode("utf-8", "surrogatepass").translate(_DASH_COLON, _HEX)
-    return b":::::" in view or (b".." in view and _DOTS.search(text) is not None)
+    raw = text.encode("utf-8", "surrogatepass")
+    view = raw.translate(_DASH_COLON, _HEX)
+    if b":::::" in view:
+        return True
+    if b".." not in view:
+        return False
+    return _FOURS in raw.translate(_HEX_DOTS) or (b"..." in raw.translate(None, _DIGITS) and _OCTETS.search(text) is not None)
