@@ -11,16 +11,13 @@ from string import ascii_letters, digits
 
 from guard.redactors.nested import PLAIN, decoded
 from guard.redactors.prefixes import PREFIXES
-from guard.redactors.shapes import BLANK
 
 _LEAST = 16  # characters of a run that says something; a key has more
 _MANY = b"a" * _LEAST
 _VIEW = bytes(ord("a") if chr(code) in f"{ascii_letters}{digits}_.~/+=:-" else 32 for code in range(256))
-_NOUGHT = bytes(ord("0") if chr(code) in digits else BLANK if code == 32 else code for code in range(256))
+_NOUGHT = bytes(ord("0") if chr(code) in digits else code for code in range(256))
 _SIGNS = sorted({sign.encode().translate(_NOUGHT) for sign, _ in PREFIXES} | {b"eyJ"}, reverse=True)
-_APART = tuple(sign for sign in _SIGNS if bytes([BLANK]) in sign)
-"""Signs with a blank inside: what follows is a run of its own."""
-_BEGUN = re.compile(b"(?<![A-Za-z0_])(?:" + b"|".join(map(re.escape, (sign for sign in _SIGNS if sign not in _APART))) + b")")
+_BEGUN = re.compile(b"(?<![A-Za-z0_])(?:" + b"|".join(map(re.escape, _SIGNS)) + b")")
 _HEAD = 3  # letters by which most are known
 _LETTERS = bytes(code if chr(code) in ascii_letters else 32 for code in range(256))
 _WHOLE = frozenset(re.split(b"[^A-Za-z]", sign.lstrip(b"_"))[0] for sign in _SIGNS if not sign.isalpha() and sign[:1] != b"0")
@@ -39,7 +36,7 @@ _CODE = re.compile("[A-Za-z0-9/+_=-]{16,}")
 def loud(joined: bytes, text: str) -> bool:
     """Whether a long run in these pieces of a text may be a key, or says something when it is decoded."""
     runs = b" ".join(_runs(joined))
-    if _keyed(joined, runs):
+    if _keyed(runs):
         return True
     return _coded(runs) and any(decoded(run) is not None for run in _CODE.findall(text))
 
@@ -47,7 +44,7 @@ def loud(joined: bytes, text: str) -> bool:
 def mute(piece: bytes) -> bool:
     """Whether a piece is no key and says nothing, whatever its digits are."""
     runs = b" ".join(_runs(piece))
-    return not _keyed(piece, runs) and not _coded(runs)
+    return not _keyed(runs) and not _coded(runs)
 
 
 def _runs(joined: bytes) -> Iterator[bytes]:
@@ -61,9 +58,7 @@ def _runs(joined: bytes) -> Iterator[bytes]:
         at = view.find(_MANY, end)
 
 
-def _keyed(joined: bytes, runs: bytes) -> bool:
-    if any(map(joined.__contains__, _APART)):
-        return True
+def _keyed(runs: bytes) -> bool:
     if any(map(runs.__contains__, _INSIDE)) and _SIGNED.search(runs) is not None:
         return True
     words = runs.translate(_LETTERS).split()

@@ -1,10 +1,12 @@
-"""What redaction costs: clean values of two kilobytes beside `json.loads`, the peers, and how the time grows with adversarial text."""
+"""What redaction costs: clean values of two kilobytes beside `json.loads`, and the peers."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import random
+import re
 import statistics
 import time
 from collections.abc import Callable
@@ -14,21 +16,8 @@ from redaction_peers import Peer
 
 from guard.core.hiding import beginning, hide, shown_text
 from guard.core.ports import Redactor
-from guard.core.redaction import Redaction
 from guard.core.values import encode
-from guard.redactors import DETECTORS, REDACTOR, redactor
-from guard.redactors.find import Finder
-
-UNITS = (
-    "@", "a@", "a@a.", "a." * 30 + "@", '"@', "%40", "1", "1 ", "1-", "4111 ", "4111 1111 1111 1111 ", "+1", "(415) ", "+1 ( ( ( ",
-    "phone: ", "phone number is 1", "password=", "password: '", "api_key=a1", "bearer ", "bearer abcdefghijklmnop", "userPhone number no ",
-    "sk-", "eyJ.", "eyJaaaaaaaaaaa.eyJ", "eyJ" + "a" * 300 + ".", "eyJaaaaaaaaaa-", "\u200b@", "{[", "138 1234 ", "a_b-c.", "1.1.1.", "1:1:", "::1 ",
-    "00:11:22:33:44:", "aa:bb:cc:dd:ee:ff:", "DE89 ", "DE89370400440532013000", "078-05-", "ssn pesel nhs 078051120 ", "AB 12 34 56 ",
-    "-----BEGIN PRIVATE KEY-----", "curl -u a ", "a_key = ", "a_token='a1", "xoxb-aaaaaaaaaaaaaaaaaaaa", "aQ~", '{"a":', "[1,", '"\\"', "QUJD", "6162",
-    "ghp_", "https://a:", "https://a:b@", "123-45-678", "11010519491231002", "DB_PASSWORD=", "\nA_SECRET=a", "\nPASSWORD_A=b c", "--password ",
-    '{"name":"password","value":"x1"},', '["password","a1b2c3"],', '{"columns":["token"],"rows":[["', '"name":"key', "a_key", "phone,[",
-)  # fmt: skip
-"""Pieces of text that a rule nearly takes, repeated."""
+from guard.redactors import REDACTOR, redactor
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -100,16 +89,39 @@ def anew(value: Any, dice: random.Random) -> Any:
 
 
 ROUNDS = 30
+_RUN = re.compile("[A-Za-z0-9]+")
+_SOUNDS = ("bdfgklmnprstvz", "aeiou")
+_KINDS = ("0123456789", "abcdef", "ABCDEF")
 
 
-def never_seen(values: list[Any]) -> list[tuple[str, float, float]]:
+def reworded(value: Any, dice: random.Random) -> Any:
+    """The same with words of its own for every name and text: as long, and written alike. Letters between digits stay, or stay hexadecimal."""
+    if isinstance(value, dict):
+        return {_reworded(name, dice): reworded(item, dice) for name, item in value.items()}
+    if isinstance(value, list):
+        return [reworded(item, dice) for item in value]
+    return _reworded(value, dice) if isinstance(value, str) else anew(value, dice)
+
+
+def _reworded(text: str, dice: random.Random) -> str:
+    return _RUN.sub(lambda match: _word(match.group(), dice), text)
+
+
+def _word(word: str, dice: random.Random) -> str:
+    if not word.isalpha():
+        return "".join(dice.choice(next((kind for kind in _KINDS if char in kind), char)) for char in word)
+    pairs = zip(word, itertools.cycle(dice.choice((_SOUNDS, _SOUNDS[::-1]))), strict=False)
+    return "".join(dice.choice(some).upper() if char.isupper() else dice.choice(some) for char, some in pairs)
+
+
+def never_seen(values: list[Any], make: Callable[[Any, random.Random], Any]) -> list[tuple[str, float, float]]:
     """The median of each case over documents that are seen once each, beside `json.loads` of them, which is given each once as well."""
     sides = [redactor(fast=fast) for fast in (True, False)]
     found: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name, _ in CASES}
     for seed in range(ROUNDS):
         for case, (name, _) in enumerate(CASES):
             for side, one in enumerate(sides):
-                given = [anew(value, random.Random(f"{seed}.{at}.{case}.{side}")) for at, value in enumerate(values)]
+                given = [make(value, random.Random(f"{seed}.{at}.{case}.{side}")) for at, value in enumerate(values)]
                 lines = [encode(value) for value in given]
                 work = works(one, given, lines)[case]
                 base = timed(lambda: [json.loads(line) for line in lines])  # noqa: B023 - called at once
@@ -130,11 +142,10 @@ def cost(docs: list[Any], others: list[Peer]) -> None:
         fast, slow, times = ratio(with_, loads), ratio(without, loads), ratio(without, with_)
         print(f"  {name:20} {fast:34.2f} {slow:9.2f} {times:16.2f}   {what}")
     print(f"  {'json.dumps alone':20} {ratio(dumps, loads):34.2f}")
-    print(
-        f"the same, of documents that are seen once each (other digits, other order of words; median of {ROUNDS} rounds of {len(values)})"
-    )
-    for name, fast, slow in never_seen(values):
-        print(f"  {name:20} {fast:34.2f} {slow:9.2f} {slow / fast:16.2f}")
+    for what, make in (("other digits, other order of words", anew), ("no word that was ever seen", reworded)):
+        print(f"the same, of documents that are seen once each ({what}; median of {ROUNDS} rounds of {len(values)})")
+        for name, fast, slow in never_seen(values, make):
+            print(f"  {name:20} {fast:34.2f} {slow:9.2f} {slow / fast:16.2f}")
     for peer in others:
         against(peer, lines, works(redactor(), values, lines), 7 if peer.slow else 31)
 
@@ -146,35 +157,3 @@ def against(peer: Peer, lines: list[str], ours: list[Callable[[], object]], time
     found = [ratio(lambda: [find(line) for line in lines], work, times) for work in ours]
     told = ", ".join(f"{one:.1f} x {name}" for one, (name, _) in zip(found, CASES, strict=True))
     print(f"  {peer.name}: {told} (with google-re2)")
-
-
-def looks() -> dict[str, Callable[[str], object]]:
-    """What may happen to a text: the rules; and the first look at a value that holds it, as one text and as many, with google-re2 and without."""
-    finder = Finder(DETECTORS, seconds=math.inf)  # a result would be withheld long before
-    found: dict[str, Callable[[str], object]] = {"rules": lambda text: finder.detect(None, text)}
-    for name, fast in (("with google-re2", True), ("without", False)):
-        one = redactor(Redaction(seconds=math.inf), fast=fast)
-        found[f"JSON text, {name}"] = lambda text, one=one: one.quiet(text)
-        found[f"one text, {name}"] = lambda text, one=one: one.sift([text])
-        found[f"a list, {name}"] = lambda text, one=one: hide([text[at : at + 50] for at in range(0, len(text), 50)], one, set())
-    return found
-
-
-def hostile(few: int = 12) -> None:
-    """How the time of each piece grows from 640 kB to 10 MB, as a power of the size; and the slowest in MB a second."""
-    for name, look in looks().items():
-        worst = []
-        for unit in UNITS:
-            times = {}
-            for size in (640_000, 10_240_000):
-                text = unit * (size // len(unit))
-                times[size] = timed(lambda: look(text))  # noqa: B023 - called at once
-            power = math.log(max(times[10_240_000], 1e-4) / max(times[640_000], 1e-4)) / math.log(16)
-            worst.append((power, 10.24 / max(times[10_240_000], 1e-4), unit))
-        slowest = min(worst, key=lambda one: one[1])
-        print(
-            f"{name}: slowest {slowest[1]:.1f} MB/s ({slowest[2][:40]!r}) of {len(worst)} hostile texts of 10 MB; fastest growing:",
-            flush=True,
-        )
-        for power, speed, unit in sorted(worst, reverse=True)[:few]:
-            print(f"  n^{power:.2f}  {speed:6.1f} MB/s  {unit[:40]!r}", flush=True)
