@@ -24,7 +24,7 @@ _CUT = bytes(
     for code in range(256)
 )
 _DIAL = re.compile(r"\+ ?\(?[1-9]")
-_BEGINNING, _UNKNOWN = 400, 12  # characters of a text in which more new pieces than this tell that it is like none before
+_BEGINNING, _UNKNOWN = 240, 0.4  # characters of a text of whose pieces this share is new where it is like none before
 
 
 class Quiet:
@@ -50,9 +50,9 @@ class Quiet:
             return False
         raw = text.encode("utf-8", "surrogatepass")
         cut = raw.translate(_CUT)
-        some = set(cut[:_BEGINNING].split()).difference(self._plain)
-        if len(some) > _UNKNOWN and len(some.difference(self._seen)) > _UNKNOWN:
-            self._seen = _more(self._seen, some)
+        some = cut[:_BEGINNING].split()
+        if len(fresh := set(some).difference(self._plain, self._seen)) > _UNKNOWN * len(some):
+            self._seen = _more(self._seen, fresh)
             return self._nothing(cut, text, raw)
         new = set(cut.split()).difference(self._plain)
         if not self._blocks.isdisjoint(new):

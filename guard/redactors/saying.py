@@ -29,6 +29,7 @@ _KEY = 300  # characters in which the name of a field has to end
 _NEAR = 80  # characters behind a word in which an id that it tells of ends
 _DIGITS = 4  # of an id, at least
 _FEW = 8  # words that are looked for one by one
+_MANY = 96  # words of a text that is looked at together: they are not remembered
 _RUN_OF_LETTERS = re.compile("[A-Za-z]+")
 _LETTERS = bytes(code if chr(code) in ascii_letters else 32 for code in range(256))
 _SECRET = ("password", "passwd", "passphrase", "pwd", "secret", "secrete", "credential", "credentials", "token", "key", "oauth")
@@ -103,17 +104,24 @@ class Saying:
         """The words of a text that say something wherever they stand so."""
         view = joined.translate(_LETTERS)
         every = view.split()
+        if len(every) < _MANY and self._mute.issuperset(every):
+            return []
         plainly, cases = _plainly(view, every), view.translate(_CASES)
         if plainly and not any(map(cases.__contains__, _INNER)):
+            self._hush(every if len(every) < _MANY else ())
             return []
         words = set(every).difference(self._mute)
         if plainly:
             words = _inner(words)
         if dull := _dull(words):
-            self._mute = self._mute if len(self._mute) < _MOST else set()
-            self._mute.update(dull)
+            self._hush(dull)
             words.difference_update(dull)
         return [word for word in words if self._says(word)] if words else []
+
+    def _hush(self, words: Iterable[bytes]) -> None:
+        """Remember words that say nothing."""
+        self._mute = self._mute if len(self._mute) < _MOST else set()
+        self._mute.update(words)
 
     def _says(self, word: bytes) -> int:
         found = self._loud.get(word)
