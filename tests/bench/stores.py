@@ -5,13 +5,15 @@
     python tests/bench/stores.py --profile                    # where the time of a claim goes, one worker
     python tests/bench/stores.py --stores sqlite --workers 16 --delays 0,0.25,0.5,1,2    # as on disks whose flush takes so many ms longer
 
-A claim is `store.claim` of a call that nobody has: it locks, looks for twins, takes the call by a unique key, writes its row and payload and seals
-an audit record of about 700 bytes, in one durable transaction. The loop inserts rows of 700 bytes. Both run for the same time in turns, which begins when
-each worker is connected and has done a few, each in a conversation of its own; figures are medians over the rounds. The server is the one that GUARD_TEST_POSTGRES names, else an embedded one with fsync
-on. GUARD_BENCH_SCRATCH names a real disk. `flush` is how long one flush of that disk takes, measured beside each round: what group commit saves is
-flushes, so the ratio on SQLite depends on it. `--delays` makes each flush of this program longer, through tests/bench/slow_flush.c. `floor` is the
-ratio that the driver alone reaches in one thread with the statements of as many claims in each commit, their values made before: no store on this file can
-reach more (tests/bench/stores_floor.py), and `of it` how much of that the store reaches. Judge the ratios of one run, never the figures of two. No test asserts a time.
+A claim is `store.claim` of a call that nobody has: it locks, looks for twins, takes the call by a unique key, writes its row and payload and seals an
+audit record of about 700 bytes, in one durable transaction. The loop inserts rows of 700 bytes. Both run for the same time in turns, which begins
+when each worker is connected and has done a few, each in a conversation of its own; figures are medians over the rounds. The server is the one that
+GUARD_TEST_POSTGRES names, else an embedded one with fsync on. GUARD_BENCH_SCRATCH names a real disk. `flush` is how long one flush of that disk
+takes, measured beside each round: what group commit saves is flushes, so the ratio on SQLite depends on it. `--delays` makes each flush of this
+program longer, through tests/bench/slow_flush.c; with GUARD_BENCH_SCRATCH=/dev/shm, where a flush takes no time, `--delays 0.15,4` is a quick and a
+common disk, whatever the machine's own is doing. `floor` is the ratio that the driver alone reaches in one thread with the statements of as many
+claims in each commit, their values made before: no store on this file can reach more (tests/bench/stores_floor.py), and `of it` how much of that the
+store reaches. Judge the ratios of one run, never the figures of two. No test asserts a time.
 """
 
 from __future__ import annotations
