@@ -210,6 +210,18 @@ def test_a_thread_that_finds_nobody_writes_itself(database: Database, file: Path
     assert things(file) == Counter([1])
 
 
+def test_nobody_writes_alone_while_batches_are_shared(database: Database) -> None:
+    """After a batch of several the next work goes to the writer, so that the others can share its flush; after one that nobody shared, none need."""
+
+    def alone() -> bool:
+        return database.transact(lambda _: threading.get_ident(), writes=True) == threading.get_ident()
+
+    together(database, [put(1), put(2)])
+    with ThreadPoolExecutor(1) as pool:
+        assert not pool.submit(alone).result()
+        assert any(pool.submit(alone).result() for _ in range(1_000))  # the writer may have the pen for a moment more
+
+
 def test_a_work_in_its_callers_thread_cannot_call_the_store(database: Database) -> None:
     """As in the writer's: it would wait for itself."""
 

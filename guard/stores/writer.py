@@ -78,9 +78,16 @@ class Writer:
     def _alone(self, job: Job[Any]) -> bool:
         """Do a work right here where nobody else writes or waits: two threads need not wait for each other then. Whether it was done.
 
+        Not while batches are shared: the first of those whom one has answered would have a flush to itself, and all others wait for it.
         Never in the main thread: Ctrl-C could come in the middle. What may follow a batch (checkpoints, filing) stays with the writer's thread.
         """
-        if self._queue or self._closed or threading.current_thread() is threading.main_thread() or self.inside():
+        if (
+            self._queue
+            or self._last > 1
+            or self._closed
+            or threading.current_thread() is threading.main_thread()
+            or self.inside()
+        ):
             return False
         if not self._free.acquire(blocking=False):
             return False

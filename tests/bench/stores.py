@@ -5,13 +5,15 @@
     python tests/bench/stores.py --profile                    # where the time of a claim goes, one worker
     python tests/bench/stores.py --stores sqlite --workers 16 --delays 0,0.25,0.5,1,2    # as on disks whose flush takes so many ms longer
 
-A claim is `store.claim` of a call that nobody has: it locks, looks for twins, takes the call by a unique key, writes its row and payload and seals
-an audit record of about 700 bytes, in one durable transaction. The loop inserts rows of 700 bytes. Both run for the same time in turns, each worker in
-a conversation of its own; figures are medians over the rounds. The server is the one that GUARD_TEST_POSTGRES names, else an embedded one with fsync
-on. GUARD_BENCH_SCRATCH names a real disk. `flush` is how long one flush of that disk takes, measured beside each round: what group commit saves is
-flushes, so the ratio on SQLite depends on it. `--delays` makes each flush of this program longer, through tests/bench/slow_flush.c. `floor` is the
-ratio that the driver alone reaches in one thread with the statements of as many claims in each commit, their values made before: no store on this file can
-reach more (tests/bench/stores_floor.py). Judge the ratios of one run, never the figures of two. No test asserts a time.
+A claim is `store.claim` of a call that nobody has: it locks, looks for twins, takes the call by a unique key, writes its row and payload and seals an
+audit record of about 700 bytes, in one durable transaction. The loop inserts rows of 700 bytes. Both run for the same time in turns, which begins
+when each worker is connected and has done a few, each in a conversation of its own; figures are medians over the rounds. The server is the one that
+GUARD_TEST_POSTGRES names, else an embedded one with fsync on. GUARD_BENCH_SCRATCH names a real disk. `flush` is how long one flush of that disk
+takes, measured beside each round: what group commit saves is flushes, so the ratio on SQLite depends on it. `--delays` makes each flush of this
+program longer, through tests/bench/slow_flush.c; with GUARD_BENCH_SCRATCH=/dev/shm, where a flush takes no time, `--delays 0.15,4` is a quick and a
+common disk, whatever the machine's own is doing. `floor` is the ratio that the driver alone reaches in one thread with the statements of as many
+claims in each commit, their values made before: no store on this file can reach more (tests/bench/stores_floor.py), and `of it` how much of that the
+store reaches. Judge the ratios of one run, never the figures of two. No test asserts a time.
 """
 
 from __future__ import annotations
@@ -50,6 +52,7 @@ from guard.stores import open_store  # noqa: E402 - behind the path to it
 
 TAKEN = row_of("started")
 WORKERS = (1, 2, 4, 8, 16)
+WARM = 20  # of each worker before the time begins: connections are made then, statements prepared, plans kept
 BODY = "x" * 700
 PAD = "x" * 480  # so that the sealed record has about 700 bytes, as a real one
 INSERT = "INSERT INTO bare (body) VALUES (?)"
@@ -78,30 +81,39 @@ def until(stop: float, work: Callable[[int], object]) -> int:
     return done
 
 
-def claims(store: Store, worker: int, start: int, seconds: float) -> int:
+def claims(store: Store, worker: int, start: int, begin: Callable[[], float]) -> int:
     """Claims of one worker."""
 
     def one(number: int) -> None:
         if not isinstance(store.claim(command(worker, start + number)), Won):
             sys.exit("a claim of a fresh call was not won")
 
-    return until(time.monotonic() + seconds, one)
+    for number in range(WARM):
+        one(number)
+    return until(begin(), lambda number: one(WARM + number))
 
 
-def bare(url: str, seconds: float) -> int:
+def bare(url: str, begin: Callable[[], float]) -> int:
     """Rows of one worker, on a connection of its own."""
     if url.startswith("sqlite"):
         lite = sqlite3.connect(url.removeprefix("sqlite:///"), timeout=60, isolation_level=None, check_same_thread=False)
         lite.execute("PRAGMA synchronous = FULL")
-        done = until(time.monotonic() + seconds, lambda _: lite.execute(INSERT, (BODY,)))
+        done = rows(lambda: lite.execute(INSERT, (BODY,)), begin)
         lite.close()
         return done
     with psycopg.connect(url, autocommit=True) as connection:
-        return until(time.monotonic() + seconds, lambda _: connection.execute("INSERT INTO bare (body) VALUES (%s)", (BODY,)))
+        return rows(lambda: connection.execute("INSERT INTO bare (body) VALUES (%s)", (BODY,)), begin)
 
 
-def together(workers: int, work: Callable[[int], int], *, processes: bool) -> int:
-    """What so many workers do in all, started at once."""
+def rows(one: Callable[[], object], begin: Callable[[], float]) -> int:
+    """Rows of one worker, after the first few."""
+    for _ in range(WARM):
+        one()
+    return until(begin(), lambda _: one())
+
+
+def together(workers: int, seconds: float, work: Callable[[int, Callable[[], float]], int], *, processes: bool) -> int:
+    """What so many workers do in so many seconds in all, which begin when each is connected and has done a few."""
     if processes:
         context = multiprocessing.get_context("fork")
         found = context.Array("l", workers)
@@ -110,9 +122,12 @@ def together(workers: int, work: Callable[[int], int], *, processes: bool) -> in
     else:
         found, gate, kinds = [0] * workers, Barrier(workers), Thread
 
-    def one(worker: int) -> None:
+    def begin() -> float:
         gate.wait()
-        found[worker] = work(worker)
+        return time.monotonic() + seconds
+
+    def one(worker: int) -> None:
+        found[worker] = work(worker, begin)
 
     started = [kinds(target=one, args=(worker,)) for worker in range(workers)]
     for each in started:
@@ -158,14 +173,16 @@ def measure(kind: str, workers: int, wanted: argparse.Namespace) -> dict[str, An
             store.claim(command(worker, 1))
         start = 2
         for _ in range(wanted.rounds + 1):
-            rows = together(workers, lambda _: bare(url, seconds), processes=processes)
+            written = together(workers, seconds, lambda _, begin: bare(url, begin), processes=processes)
             first = start
-            won = together(workers, lambda worker, first=first: claims(store, worker, first, seconds), processes=processes)
-            start += won + 1
-            pairs.append((won / seconds, rows / seconds))
+            won = together(
+                workers, seconds, lambda worker, begin, first=first: claims(store, worker, first, begin), processes=processes
+            )
+            start += won + WARM + 1
+            pairs.append((won / seconds, written / seconds))
             flushes.append(flush_ms(os.environ.get("GUARD_BENCH_SCRATCH")))
             if kind == "sqlite":
-                floors.append(1e6 / least(workers) / (rows / seconds))
+                floors.append(1e6 / least(workers) / (written / seconds))
         store.close()
     found = {**row(kind, workers, pairs[1:]), "flush_ms": statistics.median(flushes[1:])}
     return {**found, "floor": statistics.median(floors[1:])} if floors else found
@@ -184,17 +201,17 @@ def row(kind: str, workers: int, pairs: list[tuple[float, float]]) -> dict[str, 
         "store": kind,
         "workers": workers,
         "claims": statistics.median(won for won, _ in pairs),
-        "bare": statistics.median(rows for _, rows in pairs),
-        "ratio": statistics.median(won / rows for won, rows in pairs),
+        "bare": statistics.median(written for _, written in pairs),
+        "ratio": statistics.median(won / written for won, written in pairs),
         "rounds": len(pairs),
     }
 
 
-def table(rows: list[dict[str, Any]]) -> str:
+def table(found: list[dict[str, Any]]) -> str:
     """The rows as text."""
-    lines = [f"{'store':10} {'workers':>7} {'claims/s':>9} {'bare/s':>9} {'ratio':>6} {'floor':>6} {'flush':>8}"]
-    for one in rows:
-        most = f"{one['floor']:6.2f}" if "floor" in one else f"{'':6}"
+    lines = [f"{'store':10} {'workers':>7} {'claims/s':>9} {'bare/s':>9} {'ratio':>6} {'floor':>6} {'of it':>6} {'flush':>8}"]
+    for one in found:
+        most = f"{one['floor']:6.2f} {one['ratio'] / one['floor']:6.0%}" if "floor" in one else f"{'':13}"
         counts = f"{one['store']:10} {one['workers']:7} {one['claims']:9.0f} {one['bare']:9.0f} {one['ratio']:6.2f}"
         lines.append(f"{counts} {most} {one['flush_ms']:5.2f} ms")
     return "\n".join(lines)
@@ -204,7 +221,7 @@ def profile(kind: str, seconds: float) -> None:
     """Print where one worker's time goes."""
     with opened(kind) as (_, store):
         seen = cProfile.Profile()
-        seen.runcall(claims, store, 0, 1, seconds)
+        seen.runcall(claims, store, 0, 1, lambda: time.monotonic() + seconds)
         pstats.Stats(seen).sort_stats("tottime").print_stats(25)
         store.close()
 
@@ -245,8 +262,8 @@ def main() -> int:
             profile(kind, wanted.seconds)
         return 0
     cells = [(kind, int(workers)) for kind in wanted.stores.split(",") for workers in wanted.workers.split(",")]
-    rows = [measure(kind, workers, wanted) for kind, workers in cells]
-    print(json.dumps({"load": os.getloadavg()[0], "rows": rows}) if wanted.json else table(rows))
+    found = [measure(kind, workers, wanted) for kind, workers in cells]
+    print(json.dumps({"load": os.getloadavg()[0], "rows": found}) if wanted.json else table(found))
     if not wanted.json:
         print(f"{wanted.rounds} rounds, Python {sys.version.split()[0]}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     return 0
