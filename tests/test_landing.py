@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from guard.runner.landing import Landing
+from guard.runner.landing import Calm, Landing
+from guard.runner.threads import in_thread
 
 LONG = 20.0
 
@@ -58,3 +59,26 @@ def test_one_that_ends_between_two_looks_is_found() -> None:
         return found
 
     assert asyncio.run(go()) == list(range(300))
+
+
+def test_what_comes_back_soon_needs_no_thread() -> None:
+    """Right here, as long as the last call came back in time, and again after one that did; also where it raises."""
+    calm, slow = Calm(LONG), Calm(0.0)
+
+    def asked() -> list[bool]:
+        found = [calm.here(), slow.here()]
+        with pytest.raises(LookupError):
+            slow.timed(_boom)
+        found.append(slow.here())
+        assert slow.timed(lambda: 7) == 7
+        slow.seconds = LONG
+        slow.timed(lambda: 7)
+        return [*found, slow.here()]
+
+    assert in_thread(asked).result().get() == [True, True, False, True]
+
+
+def test_the_main_thread_calls_nothing_itself() -> None:
+    """Ctrl-C could come in the middle of it."""
+    assert threading.current_thread() is threading.main_thread()
+    assert not Calm(LONG).here()

@@ -11,13 +11,13 @@ import gc
 import logging
 import os
 import secrets
-import signal
 import sys
 import warnings
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from guard.cli.aside import run_aside
 from guard.cli.keys import keys_of
 from guard.cli.places import UsageError, where
 from guard.cli.show import spell
@@ -58,33 +58,11 @@ def serve(arguments: argparse.Namespace, session: Session | None, ceilings: Ceil
     gc.collect()
     gc.freeze()  # what is there by now stays: no call waits for it to be looked through
     try:
-        return asyncio.run(_until_told(arguments, desk, session))
+        return run_aside(_pipes(arguments, desk, session) if not arguments.http else _web(arguments, desk, session), say)
     finally:
         gc.unfreeze()
         desk.close()
         log.removeHandler(shown)
-
-
-async def _until_told(arguments: argparse.Namespace, desk: Desk, session: Session | None) -> int:
-    """Serve; at SIGTERM or Ctrl-C everything is closed first."""
-    loop = asyncio.get_running_loop()
-    told: list[int] = []
-    job = asyncio.ensure_future(_web(arguments, desk, session) if arguments.http else _pipes(arguments, desk, session))
-
-    def stop(number: int) -> None:
-        told.append(number)
-        job.cancel()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop, number)
-    try:
-        return await job
-    except asyncio.CancelledError:
-        say("stopped")
-        return 128 + told[0] if told else 1
-    finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)
 
 
 # -- what stands behind the proxy --------------------------------------------------------------------------------------

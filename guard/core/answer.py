@@ -12,7 +12,7 @@ from guard.core.ports import CallRow, Redactor
 from guard.core.reasons import NOT_READABLE, RETRY, SAFE_AGAIN, SENTENCE, Reason
 from guard.core.replacing import replace
 from guard.core.rules import Issue
-from guard.core.values import JsonObject, encode
+from guard.core.values import JsonObject, encode, whole
 
 _LONGEST = 200  # characters of a field's path in a refusal
 
@@ -20,10 +20,10 @@ _LONGEST = 200  # characters of a field's path in a refusal
 def error_text(
     reason: Reason, detail: str = "", *, retry: bool | None = None, extra: JsonObject | None = None, sentence: str = ""
 ) -> str:
-    """The JSON text of an error."""
+    """The JSON text of an error. What tools and checks say may hold half a character, which no provider takes."""
     message = f"{sentence or SENTENCE[reason]} {detail}".rstrip()
     error: JsonObject = {"code": str(reason), "message": message, "retry": reason in RETRY if retry is None else retry}
-    return encode({"ok": False, "error": error | (extra or {})})
+    return whole(encode({"ok": False, "error": error | (extra or {})}))
 
 
 def unstored(code: str) -> Refusal:

@@ -102,6 +102,11 @@ def encode(value: Json) -> str:
         return "".join(_write(value, []))
 
 
+def whole(text: str) -> str:
+    """The text with U+FFFD for each half of a character: no message, record or store can hold one."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _write(value: Json, out: list[str]) -> list[str]:
     if isinstance(value, Decimal):
         out.append(decimal_text(value))

@@ -134,8 +134,8 @@ class _Layer:
 
 
 def _with(calls: Sequence[Any], stored: Sequence[JsonObject]) -> list[Any]:
-    """The calls under ids that can be paired."""
-    return [{**call, "id": kept["id"]} for call, kept in zip(calls, stored, strict=False)]
+    """The calls under ids that can be paired, and names that a provider takes."""
+    return [{**call, "id": kept["id"], "name": kept["function"]["name"]} for call, kept in zip(calls, stored, strict=False)]
 
 
 def _update(said: Any, told: Sequence[Outcome]) -> JsonObject | None:

@@ -24,7 +24,7 @@ from guard.runner.waiting import PATIENCE, Watch
 
 T = TypeVar("T")
 _STARTS = (p.Claim, p.Outright, p.Execute)
-_FOREIGN = (Exception, SystemExit, asyncio.CancelledError)
+_FOREIGN = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)
 """What a tool or loader may raise and only fails itself by it: nothing is left running that these could mean to stop."""
 
 

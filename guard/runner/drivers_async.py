@@ -18,7 +18,7 @@ from guard.core import ports as p
 from guard.core.model import Outcome
 from guard.core.sealing import veiled
 from guard.runner.hands import PROBE_SECONDS, Hands, distinct, finished, guarded, load_call, now, probed, resolved
-from guard.runner.landing import Landing
+from guard.runner.landing import Calm, Landing
 from guard.runner.records import record
 from guard.runner.report import failure
 from guard.runner.threads import Came, TooLateError, in_thread
@@ -33,13 +33,13 @@ _FOREIGN = (Exception, SystemExit, asyncio.CancelledError)
 class AsyncRun:
     """Carries out one flow for an asyncio caller: tools are awaited, look-ups that stand together overlap, stores run in a thread.
 
-    `patience`: how many seconds the event loop may stand still for a store that is about to answer; for whoever has the loop to itself. `beside` is
-    called with an outcome while that is being written down; it may not raise, nor tell anybody.
+    `calm`: for whoever has the loop to itself, how long it may stand still for a store that is about to answer. `beside` is called with an outcome while
+    that is being written down in a thread; it may not raise, nor tell anybody.
     """
 
-    def __init__(self, hands: Hands, *, patience: float = 0.0, beside: Callable[[Outcome], None] | None = None) -> None:
+    def __init__(self, hands: Hands, *, calm: Calm | None = None, beside: Callable[[Outcome], None] | None = None) -> None:
         self._hands = hands
-        self._patience, self._beside = patience, beside
+        self._calm, self._beside = calm, beside
         self._interrupt: BaseException | None = None
         self._until: float | None = None  # when the patience for all that is waited for ends
 
@@ -86,10 +86,15 @@ class AsyncRun:
         """A store call in a thread. Cancellation cannot stop a statement that runs, so its answer is waited for."""
         if not self._hands.store.blocking or self._interrupt is not None:
             return guarded(call)
-        landing = Landing(partial(guarded, call), patient=self._patience > 0)
+        calm, asked = self._calm, partial(guarded, call)
+        if calm is not None:
+            if calm.here():
+                return calm.timed(asked)
+            asked = partial(calm.timed, asked)
+        landing = Landing(asked, patient=calm is not None)
         if self._beside is not None and isinstance(command, p.Finish) and command.rows and command.rows[0].outcome is not None:
             self._beside(command.rows[0].outcome)
-        soon = landing.soon(self._patience)
+        soon = landing.soon(0 if calm is None else calm.seconds)
         if soon is not None:
             return soon.get()
         while True:

@@ -1,8 +1,8 @@
 """Landing: a call that may wait for a disk runs in a thread, and its answer comes back to the event loop in one step.
 
 Like `run_in_executor`, with a third of its turns of the loop: every store call of every walk goes this way. A caller who is cancelled can wait
-again: the call goes on. Who has the loop to itself may stand still for a moment instead, which saves all of them. Decides nothing. Used by the driver
-for asyncio.
+again: the call goes on. Who has the loop to itself may stand still for a moment instead, which saves all of them, and as long as calls come back soon even
+the thread. Decides nothing. Used by the driver for asyncio.
 """
 
 from __future__ import annotations
@@ -13,12 +13,40 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar
 
 from guard.runner.threads import Came
 
+T = TypeVar("T")
 _MOST = 32  # threads of one event loop
+_MOMENT = 0.005  # seconds: nearly all commits take less
 _pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, ThreadPoolExecutor] = weakref.WeakKeyDictionary()
+
+
+class Calm:
+    """For whoever has the loop to itself: whether a call may be made right here, with no thread between. The loop stands still meanwhile.
+
+    Only while calls come back within `seconds`, which is told by the last one; and never in the main thread, where Ctrl-C could come in the middle.
+    """
+
+    __slots__ = ("_soon", "seconds")
+
+    def __init__(self, seconds: float = _MOMENT) -> None:
+        self.seconds = seconds
+        self._soon = True
+
+    def here(self) -> bool:
+        """Whether the next call may be made right here."""
+        return self._soon and threading.current_thread() is not threading.main_thread()
+
+    def timed(self, call: Callable[[], T]) -> T:
+        """What the call gives or raises; remembers whether that came soon."""
+        begun = monotonic()
+        try:
+            return call()
+        finally:
+            self._soon = monotonic() - begun <= self.seconds
 
 
 class Landing:

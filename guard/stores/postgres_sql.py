@@ -27,8 +27,8 @@ _CLAIMABLE = (
 CLAIMABLE = _CLAIMABLE.format(_TWINS)
 """Everything about a claim but its row: `START`, the epoch, whether it was taken, and its twins; see `Writing.foresee`."""
 
-ALIKE = sql.alike(1, in_run=False)
-ALIKE_IN_RUN = sql.alike(1, in_run=True)
+ALIKE = sql.ALIKE
+ALIKE_IN_RUN = sql.ALIKE_IN_RUN
 LOCK = sql.TALK + " FOR UPDATE"
 LOCK_ASKED = "SELECT id FROM conversations WHERE id = (SELECT conversation FROM approvals WHERE id = ?) FOR UPDATE"
 LOCK_KILL = "SELECT id FROM kills WHERE id = ? FOR UPDATE"

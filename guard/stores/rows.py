@@ -22,7 +22,7 @@ from guard.stores.budget_tables import Span
 from guard.stores.chain import storable
 from guard.stores.claims import LEDGER
 from guard.stores.locks import MARK, OPEN, Lock
-from guard.stores.tables import Home, Talk
+from guard.stores.tables import Home, Place, Talk
 
 Columns: TypeAlias = tuple[Any, ...]
 
@@ -99,6 +99,13 @@ def _time(value: Any) -> float:
     if not isinstance(value, int | float):
         raise ValueError("a time of another type")
     return value
+
+
+@whole
+def place(text: str) -> Place:
+    """Turn and position, as `sql.alike` says them."""
+    turn, position = text.split(":")
+    return int(turn), int(position)
 
 
 @whole

@@ -47,8 +47,10 @@ UNSETTLED = _CALL + " AND c.settled = 0" + _IN_ORDER
 SETTLE = "UPDATE calls SET settled = 1 WHERE conversation = ? AND turn = ? AND position = ? AND status = ?"
 CALLS_OF_TURN = _CALL + " AND c.turn = ?" + _IN_ORDER
 CALLS_OF_TOOL = _CALL + " AND c.tool = ? AND c.turn < ?" + _IN_ORDER
-_ALIKE = "SELECT turn, position FROM calls WHERE conversation = ? AND mark = ? AND mark <> '' AND status = ?"
+_ALIKE = " FROM calls WHERE conversation = ? AND mark = ? AND mark <> ''"
 _NEWEST_FIRST = " ORDER BY turn DESC, position DESC LIMIT 1"
+ALIKE = "SELECT turn, position" + _ALIKE + " AND status = ?" + _NEWEST_FIRST
+ALIKE_IN_RUN = "SELECT turn, position" + _ALIKE + " AND status = ? AND run = ?" + _NEWEST_FIRST
 PUT = (
     "INSERT INTO calls (conversation, turn, position, branch, name, status, kind, tool, fingerprint, mark, run, again, settled, at,"
     " approval, owned, evidence, outcome, effect, attempt, lease, idem, executor, payload, ended)"
@@ -204,13 +206,13 @@ _CONDITIONS = {
 
 
 @lru_cache(maxsize=16)
-def alike(statuses: int, *, in_run: bool) -> str:
-    """The newest call with a mark: conversation, mark, status and maybe run for each of so many statuses, each found by an index."""
-    one = _ALIKE + (" AND run = ?" if in_run else "") + _NEWEST_FIRST
-    if statuses == 1:
-        return one
-    each = " UNION ALL ".join([f"SELECT * FROM ({one}) AS x"] * statuses)  # noqa: S608 - our own text
-    return f"SELECT turn, position FROM ({each}) AS y{_NEWEST_FIRST}"  # noqa: S608 - our own text
+def alike(statuses: tuple[str, ...], *, in_run: bool) -> str:
+    """The newest calls with a mark: the place of one for each status, as text, found in an index alone. Asks for conversation, mark and maybe run each time.
+
+    The statuses stand in the text. SQLite plans a statement anew for every value that is compared with a column which an index of some rows names.
+    """
+    names = [f"SELECT turn || ':' || position{_ALIKE} AND status = '{status}'" for status in statuses]
+    return "SELECT " + ", ".join(f"({one}{' AND run = ?' if in_run else ''}{_NEWEST_FIRST})" for one in names)
 
 
 def meeting(fields: tuple[str, ...]) -> str:

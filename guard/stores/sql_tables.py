@@ -152,9 +152,9 @@ class SqlTables(SqlOutbox, SqlGrants, SqlKills, SqlLog, SqlUnresolved, SqlSearch
         if not statuses:
             return None
         name, values = name_of(home), (() if run is None else (run,))
-        given = [value for status in statuses for value in (name, mark, status, *values)]
-        newest = self.one(sql.alike(len(statuses), in_run=run is not None), *given)
-        return None if newest is None else self.row(home, newest)
+        statement = sql.alike(tuple(sorted(statuses)), in_run=run is not None)
+        found = [place for place in self.one(statement, *(name, mark, *values) * len(statuses)) if place is not None]
+        return self.row(home, max(map(rows.place, found))) if found else None
 
     def put(self, row: CallRow) -> None:
         """Add or replace a call."""

@@ -15,6 +15,7 @@ import httpx
 
 from guard.core.endpoints import Endpoint
 from guard.errors import OutcomeUnknownError, ToolError
+from guard.tools.deadline import Deadline
 from guard.tools.destination import ForbiddenError, addresses
 from guard.tools.request import Written
 
@@ -129,10 +130,10 @@ class Sender:
             content=body,
             extensions={"sni_hostname": target.host, "timeout": httpx.Timeout(left).as_dict()},
         )
-        with httpx.HTTPTransport(verify=self._believed(target.scheme), trust_env=False) as transport:
+        with Deadline(end) as deadline, httpx.HTTPTransport(verify=self._believed(target.scheme), trust_env=False) as transport:
+            request.extensions["trace"] = deadline
             try:
-                response = transport.handle_request(request)
-                return self._read(response, end)
+                return self._read(transport.handle_request(request), deadline)
             except _UNSENT:
                 raise
             except httpx.TransportError:
@@ -149,7 +150,7 @@ class Sender:
             self._trust = ssl.create_default_context()
         return self._trust
 
-    def _read(self, response: httpx.Response, end: float) -> tuple[Answer, str | None]:
+    def _read(self, response: httpx.Response, deadline: Deadline) -> tuple[Answer, str | None]:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         body, whole = bytearray(), True
         if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
@@ -159,8 +160,8 @@ class Sender:
             if len(body) > self._endpoint.max_bytes:
                 whole = False
                 break
-            if time.monotonic() > end:
-                raise httpx.ReadTimeout("")
+        if deadline.over:  # what ended may not have been all
+            raise httpx.ReadTimeout("")
         onward = response.headers.get("location") if response.status_code in _AGAIN else None
         later = (response.headers.get("retry-after", ""), response.headers.get("date", ""))
         return Answer(status=response.status_code, kind=kind, body=bytes(body), whole=whole, later=later), onward

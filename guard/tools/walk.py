@@ -24,7 +24,7 @@ from typing import Any
 
 from guard.core.blocks import honest
 from guard.core.model import Image
-from guard.core.values import Json, canonical, encode
+from guard.core.values import Json, canonical, encode, whole
 from guard.tools.blocks import data_uri, media_of
 
 DEPTH = 100
@@ -95,9 +95,7 @@ class Walk:
 
     def text(self, text: str) -> str:
         """A text without lone surrogates; a data URI leaves its short text behind."""
-        exact = str.__str__(text)
-        if not exact.isascii():
-            exact = exact.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        exact = whole(str.__str__(text))
         lifted = data_uri(exact) if exact[:40].lstrip()[:5].lower() == "data:" else None
         return exact if lifted is None else lifted if isinstance(lifted, str) else self.image(lifted)
 

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 
@@ -109,8 +110,9 @@ class Spoken:
 def _family(pid: int) -> list[int]:
     found = [pid]
     for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text("ascii").split():
-            found += _family(int(child))
+        with suppress(FileNotFoundError):  # a thread that has ended meanwhile
+            for child in (task / "children").read_text("ascii").split():
+                found += _family(int(child))
     return found
 
 

@@ -26,6 +26,7 @@ from guard.runner import AsyncGuard
 from guard.runner.chat import Chat
 from guard.runner.deciders import concerns
 from guard.runner.drivers_async import AsyncRun
+from guard.runner.landing import Calm
 from guard.runner.tracing import within
 from guard.wires import wire
 
@@ -34,7 +35,6 @@ HELD = (
     "again with exactly the same arguments: it then runs, once."
 )
 _QUESTION_SECONDS = 600.0  # for an answer at the client
-_MOMENT = 0.002  # seconds: most commits take less
 
 
 class DoubtError(OutcomeUnknownError, ToolError):
@@ -94,7 +94,7 @@ class Caller:
     offered: frozenset[str]
     client: Peer
     render: Callable[[Outcome], JsonObject]  # an outcome as the client is told it
-    alone: bool = False  # nothing else goes on here: the event loop may stand still for a moment
+    calm: Calm | None = None  # where nothing else goes on here: the event loop may stand still for a moment
     asks: bool = False  # the client can show a question to the person in front of it
 
     async def call(self, call: ToolCall, errand: Errand) -> Outcome:
@@ -108,7 +108,7 @@ class Caller:
         chat = Chat(self.guard, self.session, wire("openai-chat"), self.ref, "answer", self.offered).pinned()
         mark = ERRAND.set(errand)
         try:
-            run = AsyncRun(chat.in_force.hands, patience=_MOMENT if self.alone else 0.0, beside=partial(self._beside, errand))
+            run = AsyncRun(chat.in_force.hands, calm=self.calm, beside=partial(self._beside, errand))
             with within(errand.meta.get("traceparent")):
                 return await run.run(chat.single(call, None))
         finally:

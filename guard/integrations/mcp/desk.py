@@ -24,6 +24,7 @@ from guard.integrations.mcp.peer import Peer
 from guard.integrations.mcp.ways import Back
 from guard.policy.pins import Pin
 from guard.runner import AsyncGuard
+from guard.runner.landing import Calm
 from guard.runner.opening import ref_of
 from guard.tools import RegisteredTool
 
@@ -57,6 +58,7 @@ class Desk:
     guard: AsyncGuard | None = None
     before: Mapping[str, Pin] | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    calm: Calm = field(default_factory=Calm)  # how soon the store answers
 
     @property
     def listed(self) -> int:

@@ -203,7 +203,7 @@ class Relay:
             offered=self.view.offered(guard),
             client=self.client,
             render=partial(self.view.rendered, guard, self._mask, errand, arguments),
-            alone=len(self.client.busy) == 1 and not self.client.channel.answers_cancelled,
+            calm=self.desk.calm if len(self.client.busy) == 1 and not self.client.channel.answers_cancelled else None,
             asks=self._asks,
         )
         token = token_of(params)
