@@ -51,6 +51,7 @@ def test_an_allowed_call_is_run_elsewhere(sidecar: Sidecar) -> None:
     told = sidecar.ask("report", ticket=decided["ticket"], status="done", result=ORDER)
 
     assert (decided["decision"], decided["arguments"]) == ("allow", {"order_id": "A17", "customer_id": "c_123"})
+    assert decided["timeout"] == 300
     assert (told["status"], told["content"]) == ("done", '{"order_id":"A17","status":"delivered","total":120.5}')
     same = sidecar.ask("report", ticket=decided["ticket"], status="done", result=ORDER)
     assert same == {**told, "replayed": True}
@@ -185,6 +186,22 @@ def test_a_report_that_never_comes(tmp_path: Path) -> None:
     assert (again["status"], late["status"], late["replayed"], "R-9" in late["content"]) == ("unknown", "done", False, True)
     assert (once_more["status"], once_more["replayed"], other.status_code) == ("done", True, 409)
     assert (then["status"], then["replayed"]) == ("done", True)
+
+
+@pytest.mark.slow
+def test_the_loop_is_told_how_long_it_may_take(tmp_path: Path) -> None:
+    """A tool's own time-out where it has one, which a shorter wait of the server's does not cut; else that wait. The call is given up then."""
+    shutil.copytree(ROOT / "examples" / "sidecar" / "policies", tmp_path / "policies")
+    tools = (tmp_path / "policies" / "tools.yaml").read_text("utf-8")
+    (tmp_path / "policies" / "tools.yaml").write_text(tools.replace("kind: read", "kind: read\n    timeout: 90", 1), "utf-8")
+    with Sidecar(tmp_path, "--report-within", "0.3", policy=tmp_path / "policies") as sidecar:
+        looked(sidecar, "c")
+        look = sidecar.decide("order_status", '{"order_id": "A17"}', conversation="other")
+        refund = sidecar.decide("refund", {"order_id": "A17", "amount": 20})
+        assert (look["timeout"], refund["timeout"]) == (90, 0.3)
+        assert sidecar.decide("refund", {"order_id": "A17", "amount": 20})["status"] == "unknown"  # once the first is given up
+        told = sidecar.ask("report", ticket=look["ticket"], status="done", result=ORDER)
+        assert (told["status"], told["replayed"]) == ("done", False)
 
 
 def test_the_description_is_of_these_verbs(sidecar: Sidecar) -> None:
