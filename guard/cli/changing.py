@@ -45,7 +45,7 @@ def edit(arguments: argparse.Namespace) -> int:
     """Make another revision; exit code 1 where the policy refuses the changed call."""
     with desk(arguments) as here:
         changed = changes(here.show(arguments.id), arguments.set, arguments.set_json)
-        before = here.view(arguments.id)
+        before = here.approvals.view(here.show(arguments.id), here.me)  # it is not shown here, so nobody has looked at it
         more = {"reason": arguments.reason, "seen": before.seen, "via": "cli", "assurance": "os-user"}
         try:
             made = here.approvals.edit(before.approval.id, editor=here.me, changes=changed, **more)

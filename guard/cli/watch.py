@@ -71,23 +71,22 @@ def watch(arguments: argparse.Namespace) -> int:
 def _look(here: Desk, seen: set[tuple[str, int]], arguments: argparse.Namespace) -> float:
     """Print what was not printed yet; how long to wait then."""
     try:
-        found = here.list("pending")
+        for one in here.list("pending"):
+            if (one.id, one.revision) not in seen:
+                print("\n".join(_lines(here, one, as_json=arguments.json)), flush=True)
+                seen.add((one.id, one.revision))
     except StoreError as error:
         if arguments.once:
             raise
         print(f"guard: {error}; trying again", file=sys.stderr, flush=True)
         return max(_DOWN, float(arguments.poll))
-    for one in found:
-        if (one.id, one.revision) not in seen:
-            seen.add((one.id, one.revision))
-            print("\n".join(_lines(here, one, as_json=arguments.json)), flush=True)
     return float(arguments.poll)
 
 
 def _lines(here: Desk, one: Approval, *, as_json: bool) -> list[str]:
+    view = here.view(one.id)
     if as_json:
         return [json_text({**approval_json(one), "you_may_decide": here.decides(one), "words": words_json(one)})]
     how = f"guard approvals approve {one.id}  |  guard approvals reject {one.id} --reason TEXT"
     decide = f"decide: {how}" if here.decides(one) else "decide: another person must"
-    view = here.view(one.id)
     return [*approval_lines(view.approval, previous=view.previous), decide, *words_lines(view.approval), ""]
