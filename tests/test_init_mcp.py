@@ -17,6 +17,8 @@ import pytest
 from cli_kit import REPO, Ran
 from init_kit import Desk, desk, refusing
 
+from guard.extras import install
+
 SERVER = str(Path(__file__).parent / "init_server.py")
 
 
@@ -188,4 +190,4 @@ def test_without_the_extra_the_error_names_it(here: Desk) -> None:
     env = {**os.environ, "PYTHONPATH": str(REPO)}
     done = subprocess.run([sys.executable, "-c", code], cwd=here.path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "pip install 'guard-middleware[mcp]'" in done.stderr
+    assert install("mcp") in done.stderr
