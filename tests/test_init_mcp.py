@@ -51,7 +51,9 @@ def check_shop(here: Desk) -> None:
     assert {name: tool.kind for name, tool in tools.items()} == {"get_order": "read", "refund": "action", "frobnicate": "action"}
     assert [binding.field for binding in tools["get_order"].bindings] == ["user_id"]
     assert tools["refund"].description == 'Pay money back: "all" of it # really.'
-    assert "the server claims that it only reads" in here.text()
+    [claimed] = [line for line in here.text().splitlines() if "the server claims that it only reads" in line]
+    assert claimed.strip().startswith("kind: action")
+    assert claimed.endswith("if you know that it does: kind: read, and no approve")  # how to change it, whole
     assert refusing(here.path / "policies").keys() <= {"not_authorized", "invalid_arguments"}
 
 
