@@ -1,4 +1,4 @@
-"""Tabs that are stale, forms that are sent twice or put together by hand, clocks that jump, batches with something in them that is over: nothing counts but what was shown."""
+"""Tabs that are stale, forms that are sent twice or put together by hand, and clocks that jump: nothing counts but what was shown."""
 
 from __future__ import annotations
 
@@ -9,47 +9,15 @@ from typing import Any
 import pytest
 from console_kit import HOST, Console, console
 from stores_kit import STORES, url_of
+from tabs_kit import MINUTE, POLICY, draw, pay, state
 
 from guard.core.searching import Sought
-
-POLICY = """
-    tools:
-      pay:
-        kind: action
-        allow: [clerk]
-        schema:
-          type: object
-          properties:
-            payee: {type: string}
-            amount: {type: number, minimum: 0}
-            memo: {type: string, default: ''}
-            lines: {type: array, items: {type: object, properties: {n: {type: integer}, 'a/b': {type: string}}}, default: []}
-          required: [payee, amount]
-          additionalProperties: false
-        require: {amount: {maximum: 1000}}
-        approve: {by: [treasury, audit], need: 2, expires: 20m, use_within: 15m, edit: [amount, memo, lines]}
-      draw: {kind: action, allow: [clerk], approve: {by: [boss], expires: 20m, use_within: 15m}}
-"""
-MINUTE = 60.0
-
-
-def pay(**_: Any) -> str:
-    return "paid"
-
-
-def draw(name: str) -> str:
-    return f"drew {name}"
 
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Console]:
     with console(tmp_path, POLICY, {"pay": pay, "draw": draw}) as found:
         yield found
-
-
-def state(running: Console, approval: str) -> tuple[str, int]:
-    found = running.show(approval)
-    return found.status, len(found.votes)
 
 
 def test_nobody_is_named_by_a_form(running: Console) -> None:
