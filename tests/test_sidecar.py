@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -169,6 +170,31 @@ def test_what_was_never_reported_is_unknown(how: signal.Signals, tmp_path: Path)
     assert (late.status_code, "unknown" in late.json()["error"]) == (404, True)
     assert again["decision"] != "allow"
     assert again["status"] in ("unknown", "refused", "held")
+
+
+@pytest.mark.slow
+def test_a_report_after_a_crash(tmp_path: Path) -> None:
+    """The loop ran the tool and the server was killed before it heard so: it is told what to do, the call ends as unknown, and no proposal runs it again."""
+    shutil.copytree(ROOT / "examples" / "sidecar" / "policies", tmp_path / "policies")
+    tools = (tmp_path / "policies" / "tools.yaml").read_text("utf-8")
+    (tmp_path / "policies" / "tools.yaml").write_text(tools.replace("kind: action", "kind: action\n    timeout: 1", 1), "utf-8")
+    refund = {"order_id": "A17", "amount": 20}
+    with Sidecar(tmp_path, policy=tmp_path / "policies") as sidecar:
+        looked(sidecar, "c")
+        ticket = sidecar.decide("refund", refund)["ticket"]
+        sidecar.stop(signal.SIGKILL)
+    with sidecar as after:
+        late = after.post("report", {"ticket": ticket, "status": "done", "result": {"refund_id": "R-1"}})
+        again = [after.decide("refund", refund), after.decide("refund", refund, key="k"), after.decide("refund", refund)]
+    assert (late.status_code, "guard approvals unknown" in late.json()["error"]) == (404, True)
+    assert [one["decision"] for one in again] == ["answer"] * 3
+    assert {(one["status"], one["reason"]) for one in again} == {("unknown", "outcome_unknown")}
+    names = {name: (lambda **_: None) for name in ("order_status", "refund")}
+    with Guard.load(tmp_path / "policies", tools=names, store=f"sqlite:///{tmp_path}/guard.db") as guard:
+        [doubt] = guard.unknown.list()
+        assert (doubt.tool, doubt.arguments, doubt.attempt) == ("refund", refund, 1)
+        kinds = [json.loads(one.body)["kind"] for one in guard.store.audit()]
+        assert (kinds.count("call.begin"), kinds.count("call.unknown")) == (1, 1)
 
 
 @pytest.mark.slow

@@ -153,7 +153,9 @@ async def report(api: Api, body: JsonObject, token: Token) -> JsonObject:
         raise RequestError("this call was reported already, and otherwise: the first report counts", 409) from None
     if found is None:
         raise RequestError(
-            "no call waits under this ticket: it was given up or the server was started again; an action is unknown", 404
+            "no call waits under this ticket: it was given up or the server was started again; an action is unknown: do not run it "
+            "again, keep what it returned, and let a person settle it (guard approvals unknown)",
+            404,
         )
     return _told(found)
 
