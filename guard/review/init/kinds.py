@@ -30,7 +30,6 @@ from guard.review.init.words import (
     tokens,
 )
 
-
 _CLAIMED = (
     "the server claims that it only reads, which proves nothing, and its name does not say so; if you know that it does: "
     "kind: read, and no approve"
