@@ -32,12 +32,13 @@ async function run(call, words) {
   const proposed = { id: call.id, tool: call.function.name, arguments: call.function.arguments };
   const decided = await guard("decide", { session, conversation, call: proposed, words });
   if (decided.decision !== "allow") return decided;
+  const signal = AbortSignal.timeout(decided.timeout * 1000); // a tool that is slower than its time-out is given up there, too
   let report;
   try {
-    const result = await tools[proposed.tool](decided.arguments, decided.idempotency_key);
+    const result = await tools[proposed.tool](decided.arguments, { key: decided.idempotency_key, signal });
     report = { status: "done", result };
   } catch {
-    report = { status: "failed" };
+    report = { status: signal.aborted ? "unknown" : "failed" }; // what was cut off may have taken effect
   }
   return guard("report", { ticket: decided.ticket, ...report });
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import httpx
-from conformance import Seen, Way, loaded, seen
+from conformance import Seen, Way, loaded, play, seen, way_of
 from conformance_scenarios import DONE, HELD, Call, Scenario
 from provider import Provider, _completion
 from wire_helpers import answers, message
@@ -260,3 +260,10 @@ class Pydantic(Framework):
             self.runs(told["content"])
         assert self.provider.script == []
         return [seen(row.outcome, self.own) for row in self.rows()]
+
+
+def same(guard: Guard, kind: type[Framework], held: Any, name: str, scene: Scenario) -> None:
+    """Play a scene on the wire and through the framework, each in a conversation of its own: it comes to the same."""
+    title = kind.__name__.lower()
+    first = play(way_of(guard, "openai-chat", f"wire {title} {held} {name}".replace(":", "")), scene)
+    assert play(kind(guard, title, held, f"{title} {held} {name}".replace(":", "")), scene) == first

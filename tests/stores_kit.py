@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -44,6 +45,21 @@ def a_store(kind: str, folder: Path, clock: Clock) -> Iterator[Store]:
         yield made
         assert verify_store(made).ok
         made.close()
+
+
+@contextmanager
+def in_file(file: Path) -> Iterator[Store]:
+    """A store in this file, by a clock that can be set."""
+    with closing(open_store(f"sqlite:///{file}", clock=Clock())) as made:
+        yield made
+
+
+def edit(file: Path, *statements: str) -> None:
+    """What somebody with the file and a SQLite shell can do."""
+    with closing(sqlite3.connect(file)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
 
 
 def records(store: Store) -> list[Sealed]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 from cli_kit import CLERK, Run, folder, look, pay
 from console_kit import Console, console
 from erasing_kit import payloads
 
 from guard import Guard, Outcome, Session, ToolCall
+from guard.web.description import described
 
 
 @pytest.fixture
@@ -34,6 +37,27 @@ def test_the_page_of_an_erased_call_says_when_by_whom_and_why(running: Console) 
     assert "What went back to the model was erased with the arguments" in page.text
     for untrue in ("without any arguments", "redacted:", "Run pay", "have been erased since"):
         assert untrue not in page.text
+
+
+def test_a_program_is_told_that_a_call_was_erased(running: Console) -> None:
+    """The API says what the page says, in a field of its own; before, and for a call that has its arguments, that is null."""
+    approval, other = running.ask("pay", payee="Ann", amount=100), running.ask("pay", payee="Bob", amount=1)
+    secret = running.tokens.add("b1", ("vote",), person="b1", roles=("treasury",))
+
+    def told(name: str) -> Any:
+        return running.client.get(f"/api/v1/approvals/{name}", headers={"Authorization": f"Bearer {secret}"}).json()
+
+    running.browser("b1", "treasury").vote(approval, "approved")
+    assert running.go_on(approval).status == "done"
+    assert (told(approval)["erased"], told(approval)["ran"]["content"]) == (None, "paid 100 to Ann")
+    payloads(running.guard.store).erase(("default", "conv-1"), who="root", reason="request of 3 May")
+    after = told(approval)
+    assert after["erased"].startswith("erased on 2")
+    assert after["erased"].endswith("reason: request of 3 May)")
+    assert after["ran"]["content"] is None
+    assert told(other)["erased"] is None
+    schema = {"$ref": "#/components/schemas/Shown", "components": described()["components"]}
+    jsonschema.Draft202012Validator(schema).validate(after)
 
 
 def load(place: Path) -> Guard:

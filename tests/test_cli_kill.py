@@ -92,6 +92,68 @@ def test_a_claimed_name_is_one_that_the_policy_knows(run: Run, made: Any) -> Non
     assert [one["actor"].get("account") for one in told if one["kind"].startswith("kill.")] == [USER, USER]
 
 
+BROKEN = {
+    "no YAML": lambda folder: (folder / "tools.yaml").write_text("tools: [", "utf-8"),
+    "an unknown key": lambda folder: (folder / "tools.yaml").write_text(
+        f"{POLICY.replace('allow', 'alow')}  x: {{{BOSS}}}\n", "utf-8"
+    ),
+    "a broken row": lambda folder: (folder / "rules.csv").write_text("p, clerk\n", "utf-8"),
+    "no folder": lambda folder: folder.rename(folder.with_name("elsewhere")),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_policy_that_does_not_load_stops_nobody(run: Run, made: Any, tmp_path: Path, how: str) -> None:
+    """The store alone does: what was not checked is said, calls are refused at once, and whoever it was stands there by their account."""
+    BROKEN[how](tmp_path / "policies")
+    ran = run("kill", "set", "--tool", "pay", "--reason", "wrong amounts, says kim@example.com")
+    assert ran.code == 0
+    first, second = ran.err.splitlines()
+    assert first.startswith("guard: the policy does not load: ")
+    assert second == "guard: going on with the store alone: no name was checked against the policy"
+    assert [calling(made, turn).reason for turn in (1, 2, 3)] == [Reason.KILLED] * 3
+    [kill] = made.kills.list()
+    assert (kill.by, kill.reason) == (USER, "wrong amounts, says [email]")
+    assert kill.id in run("kill", "list").out
+    assert run("kill", "clear", kill.id[:9], "--reason", "mended", "--as", "ops-anna").code == 0
+    told = [json.loads(one.body) for one in made.store.audit()]
+    actors = [one["actor"] for one in told if one["kind"].startswith("kill.")]
+    assert actors == [
+        {"type": "human", "ref": USER, "assurance": "os-user", "via": "cli"},
+        {"type": "human", "ref": "ops-anna", "assurance": "host", "via": "cli", "account": USER},
+    ]
+
+
+def test_what_can_be_said_without_a_policy_is_said(run: Run, made: Any, tmp_path: Path) -> None:
+    """A name that the log has never heard of is doubted and stopped all the same; a conversation needs its tenant; misuse stays misuse."""
+    BROKEN["no YAML"](tmp_path / "policies")
+    ran = run("kill", "set", "--tool", "pai", "--reason", "r")
+    assert (ran.code, ran.err.splitlines()[-1]) == (
+        0,
+        "guard: no record of this store is about a tool called pai; is it spelt so?",
+    )
+    alone = run("kill", "set", "--conversation", "conv-1", "--reason", "r")
+    assert (alone.code, "--tenant" in alone.err) == (2, True)
+    assert [one.stop.tool for one in made.kills.list()] == ["pai"]
+    assert run("kill", "set", "--conversation", "conv-1", "--tenant", "acme", "--reason", "r").code == 0
+    assert calling(made, 3).reason == Reason.KILLED
+    assert run("kill", "set", "--tool", "pay", "--reason", " ").code == 2
+    assert run("kill", "list", "--store", "sqlite:///none.db").code == 2
+
+
+def test_a_conversation_is_found_under_the_name_that_it_is_kept_under(run: Run, tmp_path: Path) -> None:
+    """A program whose policy hides more keeps a reference; a kill by a policy that does not load covers the conversation nevertheless."""
+    (tmp_path / "policies").mkdir()
+    more = "redact: {detectors: {case: {pattern: 'CASE-[0-9]+'}}}\n"
+    (tmp_path / "policies" / "tools.yaml").write_text(f"{more}{POLICY}  {json.dumps(USER)}: {{{BOSS}}}\n", "utf-8")
+    with Guard.load(tmp_path / "policies", tools=[pay, look], store=f"sqlite:///{tmp_path / 'guard.db'}") as guard:
+        call = ToolCall("c", "pay", '{"to": "bob", "amount": 1}')
+        assert guard.call(call, CLERK, conversation="CASE-17", key="1").status == "held"
+        BROKEN["no YAML"](tmp_path / "policies")
+        assert run("kill", "set", "--conversation", "CASE-17", "--tenant", "acme", "--reason", "r").code == 0
+        assert guard.call(call, CLERK, conversation="CASE-17", key="2").reason == Reason.KILLED
+
+
 MISUSE: dict[str, tuple[tuple[str, ...], int, str]] = {
     "nothing": (("set", "--reason", "r"), 2, "--tool NAME, --conversation ID or --tenant TENANT"),
     "misspelt": (("set", "--tool", "pai", "--reason", "r"), 2, "did you mean pay?"),

@@ -66,6 +66,31 @@ def test_a_held_call_says_who_is_asked_and_where_values_came_from(guard: Run) ->
     assert len(found["policy"]) == 64
 
 
+SOURCES = {
+    "within": ("{at_most: order_status.total}", "amount at most order_status.total"),
+    "above": ("{at_least: order_status.total, verified: true}", "amount at least order_status.total"),
+    "returned": ("{returned_by: order_status.total}", "amount from order_status.total"),
+    "said": ("{written_by: user}", "amount from the user's words"),
+    "held": ("{held_by: session.most}", "amount from session.most"),
+    "one of two": ("{any_of: [{held_by: session.most}, {returned_by: order_status.total}]}", "amount from order_status.total"),
+}
+
+
+@pytest.mark.parametrize(("source", "told"), SOURCES.values(), ids=list(SOURCES))
+def test_what_a_value_relies_on_is_told_in_the_words_of_the_policy(guard: Run, tmp_path: Path, source: str, told: str) -> None:
+    """The field of the earlier result, the user's words or the session's fact; no word of the program's own."""
+    tools = (tmp_path / "policies" / "tools.yaml").read_text("utf-8")
+    assert "{at_most: order_status.total, same: [order_id]}" in tools
+    tools = tools.replace("{at_most: order_status.total, same: [order_id]}", source)
+    (tmp_path / "policies" / "tools.yaml").write_text(tools, "utf-8")
+    (tmp_path / "before.yaml").write_text(BEFORE.replace("lost.", "lost, I want 400."), "utf-8")
+    most = "401" if told == "amount from session.most" else "7"
+    amount = "401" if told.endswith((".most", "least order_status.total")) else "400"
+    call = json.dumps({"order_id": "A17", "amount": int(amount), "note": "fine"})
+    shown = guard("explain", "refund", *CALL, call, "--attribute", f"most={most}", "--history", "before.yaml", "--json")
+    assert next(one for one in shown.json["rooms"] if one["room"] == "ground")["note"].startswith(told)
+
+
 def test_a_spoofed_field_is_told(guard: Run) -> None:
     """The session's value stands; that the model sent another one is said, without that value."""
     shown = guard("explain", "order_status", *CALL, '{"order_id": "A17", "customer_id": "EVIL"}')

@@ -10,9 +10,8 @@ from typing import Any
 import framework_ways
 import httpx
 import pytest
-from conformance import play, way_of
 from conformance_scenarios import BOSS, SCENARIOS, STAFF
-from framework_ways import LangChain
+from framework_ways import LangChain, same
 from wire_helpers import message
 
 from guard import AsyncGuard, Guard, GuardError
@@ -33,8 +32,7 @@ def guard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guard]:
 @pytest.mark.parametrize("name", sorted(SCENARIOS.keys() - LangChain.lost))
 def test_the_same_as_on_a_wire(guard: Guard, name: str, held: Any) -> None:
     """Statuses, reasons, final arguments and redacted results are those of openai-chat, and the provider takes what is sent."""
-    first = play(way_of(guard, "openai-chat", f"wire {held} {name}".replace(":", "")), SCENARIOS[name])
-    assert play(LangChain(guard, "langchain", held, f"lang {held} {name}".replace(":", "")), SCENARIOS[name]) == first
+    same(guard, LangChain, held, name, SCENARIOS[name])
 
 
 def agent_of(chat: Any, *more: Any) -> Any:

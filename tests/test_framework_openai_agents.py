@@ -10,9 +10,8 @@ from typing import Any
 import framework_ways
 import httpx
 import pytest
-from conformance import play, way_of
 from conformance_scenarios import BOSS, SCENARIOS, STAFF
-from framework_ways import MIX, Agents
+from framework_ways import MIX, Agents, same
 from wire_helpers import message
 
 from guard import AsyncGuard, Guard
@@ -32,8 +31,7 @@ def guard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guard]:
 @pytest.mark.parametrize("name", sorted(SCENES.keys() - Agents.lost))
 def test_the_same_as_on_a_wire(guard: Guard, name: str, held: Any) -> None:
     """Statuses, reasons, final arguments and redacted results are those of openai-chat, and the provider takes what is sent."""
-    first = play(way_of(guard, "openai-chat", f"wire agents {held} {name}".replace(":", "")), SCENES[name])
-    assert play(Agents(guard, "agents", held, f"agents {held} {name}".replace(":", "")), SCENES[name]) == first
+    same(guard, Agents, held, name, SCENES[name])
 
 
 OK = {"role": "assistant", "content": "ok"}

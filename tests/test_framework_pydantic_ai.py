@@ -9,9 +9,8 @@ from typing import Any
 
 import framework_ways
 import pytest
-from conformance import play, way_of
 from conformance_scenarios import BOSS, SCENARIOS, STAFF
-from framework_ways import MIX, Pydantic
+from framework_ways import MIX, Pydantic, same
 from wire_helpers import message, spelled
 
 from guard import AsyncGuard, Guard
@@ -31,8 +30,7 @@ def guard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guard]:
 @pytest.mark.parametrize("name", sorted(SCENES.keys() - Pydantic.lost))
 def test_the_same_as_on_a_wire(guard: Guard, name: str, held: Any) -> None:
     """Statuses, reasons, final arguments and redacted results are those of openai-chat, and the provider takes what is sent."""
-    first = play(way_of(guard, "openai-chat", f"wire pydantic {held} {name}".replace(":", "")), SCENES[name])
-    assert play(Pydantic(guard, "pydantic", held, f"pydantic {held} {name}".replace(":", "")), SCENES[name]) == first
+    same(guard, Pydantic, held, name, SCENES[name])
 
 
 OK = {"role": "assistant", "content": "ok"}

@@ -185,13 +185,14 @@ def _core() -> dict[str, tuple[str, ...]]:
 
 RULES: dict[str, tuple[str, ...]] = {
     "errors": (),
+    "extras": (),  # what to install: for whatever needs a package that not everybody has
     **_core(),
     "core.pipeline": ("errors", "core"),
     "core.revising": ("errors", "core"),  # a changed call walks the pipeline's rooms up to the question
-    "policy": (*BOUNDARY, "core.handles", "errors", "policy"),  # handles: how types of them are spelled
+    "policy": (*BOUNDARY, "core.handles", "errors", "extras", "policy"),  # handles: how types of them are spelled
     "tools": (*BOUNDARY, "errors", "tools"),
-    "redactors": (*BOUNDARY, "errors", "redactors"),
-    "stores": (*BOUNDARY, "core.erasing", "core.gaps", "core.exported", "errors", "stores"),
+    "redactors": (*BOUNDARY, "errors", "extras", "redactors"),
+    "stores": (*BOUNDARY, "core.erasing", "core.gaps", "core.exported", "errors", "extras", "stores"),
     # tools: where a request of the house may go, and how it is sent once
     "sinks": (
         *BOUNDARY,
@@ -205,7 +206,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "tools.request",
     ),
     "wires": ("core.values", "core.asking", "core.rules", "core.approval", "core.model", "errors", "wires"),
-    "runner": ("core", "errors", "tools", "wires", "runner"),
+    "runner": ("core", "errors", "extras", "tools", "wires", "runner"),
     # exported: a closed month is an export of its records
     "proof": (
         "core.values",
@@ -214,6 +215,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "core.log",
         "core.ports",
         "errors",
+        "extras",
         "stores.chain",
         "stores.stamp",
         "proof",
@@ -237,7 +239,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "review",
         "proof",
     ),  # review: the cases of a folder
-    "integrations": ("core.values", "core.model", "errors", "runner", "wires", "integrations"),
+    "integrations": ("core.values", "core.model", "errors", "extras", "runner", "wires", "integrations"),
     # the definitions of an MCP server: compiled tools to show, pins to hold them against, a record of what is refused
     "integrations.mcp": (
         "core.values",
@@ -248,6 +250,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "core.audit",
         "core.model",
         "errors",
+        "extras",
         "tools",
         "runner",
         "wires",

@@ -17,6 +17,8 @@ import pytest
 from cli_kit import REPO, Ran
 from init_kit import Desk, desk, refusing
 
+from guard.extras import install
+
 SERVER = str(Path(__file__).parent / "init_server.py")
 
 
@@ -49,7 +51,9 @@ def check_shop(here: Desk) -> None:
     assert {name: tool.kind for name, tool in tools.items()} == {"get_order": "read", "refund": "action", "frobnicate": "action"}
     assert [binding.field for binding in tools["get_order"].bindings] == ["user_id"]
     assert tools["refund"].description == 'Pay money back: "all" of it # really.'
-    assert "the server claims that it only reads" in here.text()
+    [claimed] = [line for line in here.text().splitlines() if "the server claims that it only reads" in line]
+    assert claimed.strip().startswith("kind: action")
+    assert claimed.endswith("if you know that it does: kind: read, and no approve")  # how to change it, whole
     assert refusing(here.path / "policies").keys() <= {"not_authorized", "invalid_arguments"}
 
 
@@ -188,4 +192,4 @@ def test_without_the_extra_the_error_names_it(here: Desk) -> None:
     env = {**os.environ, "PYTHONPATH": str(REPO)}
     done = subprocess.run([sys.executable, "-c", code], cwd=here.path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "pip install 'guard-middleware[mcp]'" in done.stderr
+    assert install("mcp") in done.stderr

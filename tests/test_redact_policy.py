@@ -13,6 +13,7 @@ from reports import Desk, start, write
 
 from guard import Guard, PolicyError
 from guard.core.redaction import OwnDetector, Redaction
+from guard.extras import install
 from guard.redactors import Detector, redactor
 
 POLICY = """
@@ -191,7 +192,7 @@ def test_what_is_not_installed_is_named_with_its_extra(
     text = f"tools: {{look: {{kind: read, allow: [staff]}}}}\nredact:\n  {block}\n"
     with pytest.raises(PolicyError) as caught:
         Guard.load(write(tmp_path, text), tools={"look": lambda: ""}, store="memory://")
-    assert any(f"guard-middleware[{extra}]" in problem.cure for problem in caught.value.problems)
+    assert any(install(extra) in problem.cure for problem in caught.value.problems)
 
 
 def test_blocks_of_two_files_are_read_together(tmp_path: Path) -> None:

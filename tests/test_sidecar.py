@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -51,6 +52,7 @@ def test_an_allowed_call_is_run_elsewhere(sidecar: Sidecar) -> None:
     told = sidecar.ask("report", ticket=decided["ticket"], status="done", result=ORDER)
 
     assert (decided["decision"], decided["arguments"]) == ("allow", {"order_id": "A17", "customer_id": "c_123"})
+    assert decided["timeout"] == 300
     assert (told["status"], told["content"]) == ("done", '{"order_id":"A17","status":"delivered","total":120.5}')
     same = sidecar.ask("report", ticket=decided["ticket"], status="done", result=ORDER)
     assert same == {**told, "replayed": True}
@@ -171,6 +173,31 @@ def test_what_was_never_reported_is_unknown(how: signal.Signals, tmp_path: Path)
 
 
 @pytest.mark.slow
+def test_a_report_after_a_crash(tmp_path: Path) -> None:
+    """The loop ran the tool and the server was killed before it heard so: it is told what to do, the call ends as unknown, and no proposal runs it again."""
+    shutil.copytree(ROOT / "examples" / "sidecar" / "policies", tmp_path / "policies")
+    tools = (tmp_path / "policies" / "tools.yaml").read_text("utf-8")
+    (tmp_path / "policies" / "tools.yaml").write_text(tools.replace("kind: action", "kind: action\n    timeout: 1", 1), "utf-8")
+    refund = {"order_id": "A17", "amount": 20}
+    with Sidecar(tmp_path, policy=tmp_path / "policies") as sidecar:
+        looked(sidecar, "c")
+        ticket = sidecar.decide("refund", refund)["ticket"]
+        sidecar.stop(signal.SIGKILL)
+    with sidecar as after:
+        late = after.post("report", {"ticket": ticket, "status": "done", "result": {"refund_id": "R-1"}})
+        again = [after.decide("refund", refund), after.decide("refund", refund, key="k"), after.decide("refund", refund)]
+    assert (late.status_code, "guard approvals unknown" in late.json()["error"]) == (404, True)
+    assert [one["decision"] for one in again] == ["answer"] * 3
+    assert {(one["status"], one["reason"]) for one in again} == {("unknown", "outcome_unknown")}
+    names = {name: (lambda **_: None) for name in ("order_status", "refund")}
+    with Guard.load(tmp_path / "policies", tools=names, store=f"sqlite:///{tmp_path}/guard.db") as guard:
+        [doubt] = guard.unknown.list()
+        assert (doubt.tool, doubt.arguments, doubt.attempt) == ("refund", refund, 1)
+        kinds = [json.loads(one.body)["kind"] for one in guard.store.audit()]
+        assert (kinds.count("call.begin"), kinds.count("call.unknown")) == (1, 1)
+
+
+@pytest.mark.slow
 def test_a_report_that_never_comes(tmp_path: Path) -> None:
     """A loop that does not report is given up: an action is unknown, until its own late report settles it."""
     with Sidecar(tmp_path, "--report-within", "0.3") as sidecar:
@@ -185,6 +212,22 @@ def test_a_report_that_never_comes(tmp_path: Path) -> None:
     assert (again["status"], late["status"], late["replayed"], "R-9" in late["content"]) == ("unknown", "done", False, True)
     assert (once_more["status"], once_more["replayed"], other.status_code) == ("done", True, 409)
     assert (then["status"], then["replayed"]) == ("done", True)
+
+
+@pytest.mark.slow
+def test_the_loop_is_told_how_long_it_may_take(tmp_path: Path) -> None:
+    """A tool's own time-out where it has one, which a shorter wait of the server's does not cut; else that wait. The call is given up then."""
+    shutil.copytree(ROOT / "examples" / "sidecar" / "policies", tmp_path / "policies")
+    tools = (tmp_path / "policies" / "tools.yaml").read_text("utf-8")
+    (tmp_path / "policies" / "tools.yaml").write_text(tools.replace("kind: read", "kind: read\n    timeout: 90", 1), "utf-8")
+    with Sidecar(tmp_path, "--report-within", "0.3", policy=tmp_path / "policies") as sidecar:
+        looked(sidecar, "c")
+        look = sidecar.decide("order_status", '{"order_id": "A17"}', conversation="other")
+        refund = sidecar.decide("refund", {"order_id": "A17", "amount": 20})
+        assert (look["timeout"], refund["timeout"]) == (90, 0.3)
+        assert sidecar.decide("refund", {"order_id": "A17", "amount": 20})["status"] == "unknown"  # once the first is given up
+        told = sidecar.ask("report", ticket=look["ticket"], status="done", result=ORDER)
+        assert (told["status"], told["replayed"]) == ("done", False)
 
 
 def test_the_description_is_of_these_verbs(sidecar: Sidecar) -> None:

@@ -20,6 +20,7 @@ from opentelemetry.trace import StatusCode
 from sinks_kit import follower
 
 from guard import Guard, Session, ToolCall
+from guard.extras import install
 from guard.sinks.otel import ARGUMENTS, OTel
 from guard.sinks.port import SinkError
 
@@ -144,7 +145,7 @@ def test_an_exporter_that_does_not_flush_is_a_failure(made: Guard) -> None:
     ("before", "told"),
     [
         ("", "no tracer provider is set in this program"),
-        ("import sys; sys.modules['opentelemetry'] = None", "pip install 'guard-middleware[otel]'"),
+        ("import sys; sys.modules['opentelemetry'] = None", install("otel")),
     ],
     ids=["no-provider", "no-package"],
 )

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from stores_kit import REF, Clock, ask, charge, claim, event, key, outcome, quota, row, turn
+from stores_kit import REF, Clock, ask, charge, claim, edit, event, in_file, key, outcome, quota, row, turn
 
 from guard.core.ports import Store
 from guard.errors import StoreError
@@ -30,17 +30,8 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(file: Path) -> Iterator[Store]:
-    made = open_store(f"sqlite:///{file}", clock=Clock())
-    yield made
-    made.close()
-
-
-def edit(file: Path, *statements: str) -> None:
-    """What somebody with the file and a SQLite shell can do."""
-    with closing(sqlite3.connect(file)) as connection:
-        for statement in statements:
-            connection.execute(statement)
-        connection.commit()
+    with in_file(file) as made:
+        yield made
 
 
 def test_a_newer_schema_is_refused(store: Store, file: Path) -> None:

@@ -11,7 +11,25 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from stores_kit import CHILD, REF, Clock, ask, charge, claim, event, key, outcome, proposal, quota, refused, row, turn, vote
+from stores_kit import (
+    CHILD,
+    REF,
+    Clock,
+    ask,
+    charge,
+    claim,
+    edit,
+    event,
+    in_file,
+    key,
+    outcome,
+    proposal,
+    quota,
+    refused,
+    row,
+    turn,
+    vote,
+)
 
 from guard.core.model import ToolCall
 from guard.core.ports import AskApproval, Store, Won
@@ -27,17 +45,8 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(file: Path) -> Iterator[Store]:
-    made = open_store(f"sqlite:///{file}", clock=Clock())
-    yield made
-    made.close()
-
-
-def edit(file: Path, *statements: str) -> None:
-    """What somebody with the file and a SQLite shell can do."""
-    with closing(sqlite3.connect(file)) as connection:
-        for statement in statements:
-            connection.execute(statement)
-        connection.commit()
+    with in_file(file) as made:
+        yield made
 
 
 # -- the file

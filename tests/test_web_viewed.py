@@ -16,6 +16,7 @@ from guard import Session
 from guard.core.actors import address_tag
 from guard.core.searching import Sought
 from guard.core.tags import tenant_key
+from guard.runner import looks
 from guard.web import viewing
 
 PAID = {"payee": "Ann", "amount": 10}
@@ -123,7 +124,7 @@ def test_looks_at_the_same_time_are_one(running: Console) -> None:
 
 def test_what_is_remembered_is_bounded_and_found_again(running: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was forgotten is found in the store, as after a restart."""
-    monkeypatch.setattr(viewing, "_KEPT", 1)
+    monkeypatch.setattr(looks, "_KEPT", 1)
     approvals = [running.ask("pay", payee=name, amount=1) for name in ("Ann", "Bob", "Cy")]
     page: Browser = running.browser("b1", "treasury")
     for approval in (*approvals, *approvals):

@@ -11,10 +11,10 @@ import sys
 from functools import partial
 from typing import Any
 
-from guard.cli import changing, granting, unknown, watch
+from guard.cli import changing, granting, unknown, verbs, watch
 from guard.cli.beside import ran_json, ran_lines, words_json, words_lines
 from guard.cli.desk import Desk, desk
-from guard.cli.places import DEFAULT_STORE, UsageError, add_layers
+from guard.cli.places import UsageError
 from guard.cli.show import json_text, seen, spell, value
 from guard.cli.tables import table
 from guard.cli.views import approval_json, approval_lines, told_yes, utc
@@ -49,32 +49,22 @@ _WIDE = 60  # characters of a line about a call
 OWN = "yours, another person must decide"
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: verbs.Verbs) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "approvals",
-        help="list, show, approve or reject calls that wait for a person",
-        description="The calls that wait for a person's decision.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    verbs = parser.add_subparsers(required=True, metavar="VERB")
-    for verb, text in VERBS.items():
-        one = verbs.add_parser(verb, help=text, description=text.capitalize() + ".")
-        _options(one, verb)
-        one.set_defaults(run=_RUN[verb])
-    changing.add(verbs)
-    watch.add(verbs)
-    unknown.add(verbs)
+    what = "The calls that wait for a person's decision."
+    told = "list, show, approve or reject calls that wait for a person"
+    own = verbs.command(commands, "approvals", told=told, description=what, examples=EXAMPLES)
+    verbs.add(own, VERBS, _RUN, _options)
+    changing.add(own)
+    watch.add(own)
+    unknown.add(own)
 
 
 def _options(parser: argparse.ArgumentParser, verb: str) -> None:
     if verb == "list":
         parser.add_argument("--all", action="store_true", help="those that are decided, spent or expired as well")
     else:
-        parser.add_argument(
-            "id", metavar="ID", help="the approval's id, as listed; its beginning is enough where no other one has it"
-        )
+        verbs.named(parser, "the approval's id")
     if verb == "approve":
         parser.add_argument("--yes", action="store_true", help="do not ask at the terminal; needed where there is none")
         granting.options(parser)
@@ -84,9 +74,6 @@ def _options(parser: argparse.ArgumentParser, verb: str) -> None:
         )
     if verb == "reject":
         parser.add_argument("--note", metavar="TEXT", help="kept with the decision; the model never reads it")
-    add_layers(parser)
-    parser.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
-    parser.add_argument("--json", action="store_true", help="JSON instead of text")
 
 
 def list_(arguments: argparse.Namespace) -> int:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import argparse
 import sys
 
+from guard.cli import verbs
 from guard.cli.beside import words_lines
 from guard.cli.desk import desk
 from guard.cli.new_values import changes
-from guard.cli.places import DEFAULT_STORE, add_layers
 from guard.cli.show import json_text, spell
 from guard.cli.views import approval_json, approval_lines
 from guard.core.approval import Approval
@@ -26,30 +26,26 @@ VERBS = {
 }
 
 
-def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(own: verbs.Verbs) -> None:
     """Add the verbs to `guard approvals`."""
-    for verb, text in VERBS.items():
-        one = verbs.add_parser(verb, help=text, description=text.capitalize() + ".")
-        one.add_argument(
-            "id", metavar="ID", help="the approval's id, as listed; its beginning is enough where no other one has it"
-        )
-        if verb == "edit":
-            what = "an argument (amount=40) or a place in one (/lines/0/price=12.50): a text where a text stands, else JSON; may be repeated"
-            one.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=what)
-            what = "the same with a value of any kind, as JSON ('memo=null'); may be repeated"
-            one.add_argument("--set-json", action="append", default=[], metavar="NAME=JSON", help=what)
-        one.add_argument("--reason", required=True, metavar="TEXT", help="kept with it, and on record")
-        add_layers(one)
-        one.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
-        one.add_argument("--json", action="store_true", help="JSON instead of text")
-        one.set_defaults(run=edit if verb == "edit" else end, verb=verb)
+    verbs.add(own, VERBS, {"edit": edit, "cancel": end, "revoke": end}, _options)
+
+
+def _options(parser: argparse.ArgumentParser, verb: str) -> None:
+    verbs.named(parser, "the approval's id")
+    if verb == "edit":
+        what = "an argument (amount=40) or a place in one (/lines/0/price=12.50): a text where a text stands, else JSON; may be repeated"
+        parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=what)
+        what = "the same with a value of any kind, as JSON ('memo=null'); may be repeated"
+        parser.add_argument("--set-json", action="append", default=[], metavar="NAME=JSON", help=what)
+    parser.add_argument("--reason", required=True, metavar="TEXT", help="kept with it, and on record")
 
 
 def edit(arguments: argparse.Namespace) -> int:
     """Make another revision; exit code 1 where the policy refuses the changed call."""
     with desk(arguments) as here:
         changed = changes(here.show(arguments.id), arguments.set, arguments.set_json)
-        before = here.view(arguments.id)
+        before = here.approvals.view(here.show(arguments.id), here.me)  # it is not shown here, so nobody has looked at it
         more = {"reason": arguments.reason, "seen": before.seen, "via": "cli", "assurance": "os-user"}
         try:
             made = here.approvals.edit(before.approval.id, editor=here.me, changes=changed, **more)

@@ -22,6 +22,7 @@ from guard.runner.deciders import concerns, wrote
 from guard.runner.doubts import Doubts
 from guard.runner.grants import Grants
 from guard.runner.guard import Guard
+from guard.runner.looks import Looks
 
 SHORTEST = 6
 """Characters of an id that may stand for the whole of it."""
@@ -36,6 +37,7 @@ class Desk:
     me: Session
     grants: Grants
     now: Callable[[], float]
+    looks: Looks
 
     def sees(self, approval: Approval) -> bool:
         """Whether this person may decide about it, asked for it, or edited it."""
@@ -75,8 +77,10 @@ class Desk:
         raise ApprovalError("not_found", f"there is no approval {name} that {self.me.who} may see; give the whole id")
 
     def view(self, name: str) -> View:
-        """What this person is shown of it; for whoever may see it."""
-        return self.approvals.view(self.show(name), self.me)
+        """What this person is shown of it; for whoever may see it. That somebody who may decide is shown it is on record first."""
+        found = self.approvals.view(self.show(name), self.me)
+        self.looks.look([found], self.me, assurance="os-user", via="cli")
+        return found
 
 
 @contextlib.contextmanager
@@ -86,4 +90,5 @@ def desk(arguments: argparse.Namespace) -> Iterator[Desk]:
     with existing_store(store_of(arguments), keys_of(arguments)) as store:
         guard = Guard(policy=policy, store=store, tools={}, redactor=redactor(policy.redaction))
         me = replace(guard.known(person(policy, arguments.policy)), way=Way(assurance="os-user", via="cli"))
-        yield Desk(guard.approvals, guard.unknown, me, guard.grants, store.now)
+        looks = Looks(store, guard.redactor)
+        yield Desk(guard.approvals, guard.unknown, me, guard.grants, store.now, looks)

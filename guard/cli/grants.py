@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import argparse
 
-from guard.cli.desk import SHORTEST, Desk, desk
+from guard.cli import verbs
+from guard.cli.desk import Desk, desk
 from guard.cli.granting import grant_json
-from guard.cli.places import DEFAULT_STORE, add_layers
 from guard.cli.show import json_text, spell
 from guard.cli.tables import pairs, table
 from guard.cli.views import utc
 from guard.core.grants import Grant
-from guard.errors import ApprovalError
 
 EXAMPLES = """examples:
   guard grants list                                       live grants that you gave, may revoke or are covered by
@@ -33,30 +32,20 @@ VERBS = {
 }
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: verbs.Verbs) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "grants",
-        help="list, show or revoke standing permissions that people gave",
-        description="Standing permissions that people gave from approvals.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    verbs = parser.add_subparsers(required=True, metavar="VERB")
-    for verb, text in VERBS.items():
-        one = verbs.add_parser(verb, help=text, description=text.capitalize() + ".")
-        if verb == "list":
-            one.add_argument("--all", action="store_true", help="those that are spent, expired, void or revoked as well")
-        else:
-            one.add_argument(
-                "id", metavar="ID", help="the grant's id, as listed; its beginning is enough where no other one has it"
-            )
-        if verb == "revoke":
-            one.add_argument("--reason", metavar="TEXT", help="kept with it")
-        add_layers(one)
-        one.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
-        one.add_argument("--json", action="store_true", help="JSON instead of text")
-        one.set_defaults(run=_RUN[verb])
+    what = "Standing permissions that people gave from approvals."
+    told = "list, show or revoke standing permissions that people gave"
+    verbs.add(verbs.command(commands, "grants", told=told, description=what, examples=EXAMPLES), VERBS, _RUN, _options)
+
+
+def _options(parser: argparse.ArgumentParser, verb: str) -> None:
+    if verb == "list":
+        parser.add_argument("--all", action="store_true", help="those that are spent, expired, void or revoked as well")
+    else:
+        verbs.named(parser, "the grant's id")
+    if verb == "revoke":
+        parser.add_argument("--reason", metavar="TEXT", help="kept with it")
 
 
 def list_(arguments: argparse.Namespace) -> int:
@@ -129,14 +118,9 @@ def revoke(arguments: argparse.Namespace) -> int:
 
 
 def _one(here: Desk, name: str) -> Grant:
-    """A grant by its id, or by a beginning that no other one has. Raises ApprovalError alike for one that is not there and for one that is not theirs."""
-    seen = _seen(here)
-    begun = [one for one in seen if one.id == name] or [one for one in seen if len(name) >= SHORTEST and one.id.startswith(name)]
-    if len(begun) == 1:
-        return begun[0]
-    if begun:
-        raise ApprovalError("not_found", f"{len(begun)} grants begin with {name}; give the whole id")
-    raise ApprovalError("not_found", f"there is no grant {name} that {here.me.who} may see; give the whole id")
+    """Raises ApprovalError alike for one that is not there and for one that is not theirs."""
+    nobody = f"there is no grant {name} that {here.me.who} may see; give the whole id"
+    return verbs.one_of([(one.id, one) for one in _seen(here)], name, what="grants", nobody=nobody)
 
 
 _RUN = {"list": list_, "show": show, "revoke": revoke}

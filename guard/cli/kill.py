@@ -10,13 +10,11 @@ import argparse
 import contextlib
 from collections.abc import Iterator
 
-from guard.cli.desk import SHORTEST
+from guard.cli import alone, verbs
 from guard.cli.keys import keys_of
 from guard.cli.places import (
-    DEFAULT_STORE,
     UnknownPersonError,
     UsageError,
-    add_layers,
     existing_store,
     person,
     policy_folder,
@@ -29,9 +27,9 @@ from guard.cli.views import utc
 from guard.core.approval import Assurance
 from guard.core.kills import Kill, plain, words
 from guard.core.model import Session
-from guard.core.ports import Policy
+from guard.core.ports import Policy, Store
 from guard.core.ways import Way
-from guard.errors import ApprovalError
+from guard.errors import ApprovalError, PolicyError
 from guard.redactors import redactor
 from guard.runner.guard import Guard
 from guard.runner.kills import Kills
@@ -45,7 +43,9 @@ EXAMPLES = """examples:
   guard kill clear ki_2b1e0c --reason "mended in 1.4.2"                six characters do, where no other id begins with them
 
 When `set` returns, no call that it covers starts any more, in no process that has the store: it is refused as `killed`, whatever permits it. Questions about such
-calls are cancelled, a yes that was not used is revoked. A call that has begun goes on. What ended by a kill stays ended when it is cleared."""
+calls are cancelled, a yes that was not used is revoked. A call that has begun goes on. What ended by a kill stays ended when it is cleared.
+
+A policy folder that does not load stops nobody: with the store alone no name is checked, which is said, and you are your operating-system account."""
 VERBS = {
     "set": "stop a tool, a conversation, a tenant, or what is all of those that are given",
     "list": "what is stopped, oldest first",
@@ -53,53 +53,52 @@ VERBS = {
 }
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: verbs.Verbs) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
-        "kill",
-        help="stop a tool, a conversation or a tenant; list what is stopped; let it go on",
-        description="Stop new calls of a tool, a conversation or a tenant.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    verbs = parser.add_subparsers(required=True, metavar="VERB")
-    for verb, text in VERBS.items():
-        one = verbs.add_parser(verb, help=text, description=text[0].upper() + text[1:] + ".")
-        if verb == "set":
-            one.add_argument("--tool", metavar="NAME", help="calls of this tool of the policy")
-            one.add_argument(
-                "--conversation", metavar="ID", help="calls of this conversation, of your tenant unless --tenant says whose"
-            )
-            one.add_argument("--tenant", metavar="TENANT", help="calls of this tenant")
-        elif verb == "list":
-            one.add_argument("--all", action="store_true", help="those that were cleared as well")
-        else:
-            one.add_argument("id", metavar="ID", help="as listed; its beginning is enough where no other one has it")
-        if verb != "list":
-            one.add_argument("--reason", required=True, metavar="TEXT", help="kept with it, and on record; no model reads it")
-            who = "a person of the policy's people, where it has any; on record beside your operating-system account; default: who that account is in people"
-            one.add_argument("--as", dest="who", metavar="NAME", help=who)
-        add_layers(one)
-        one.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
-        one.add_argument("--json", action="store_true", help="JSON instead of text")
-        one.set_defaults(run=_RUN[verb])
+    what = "Stop new calls of a tool, a conversation or a tenant."
+    told = "stop a tool, a conversation or a tenant; list what is stopped; let it go on"
+    verbs.add(verbs.command(commands, "kill", told=told, description=what, examples=EXAMPLES), VERBS, _RUN, _options)
+
+
+def _options(parser: argparse.ArgumentParser, verb: str) -> None:
+    if verb == "list":
+        parser.add_argument("--all", action="store_true", help="those that were cleared as well")
+        return
+    if verb == "set":
+        parser.add_argument("--tool", metavar="NAME", help="calls of this tool of the policy")
+        parser.add_argument(
+            "--conversation", metavar="ID", help="calls of this conversation, of your tenant unless --tenant says whose"
+        )
+        parser.add_argument("--tenant", metavar="TENANT", help="calls of this tenant")
+    else:
+        verbs.named(parser)
+    parser.add_argument("--reason", required=True, metavar="TEXT", help="kept with it, and on record; no model reads it")
+    who = "a person of the policy's people, where it has any; on record beside your operating-system account; default: who that account is in people"
+    parser.add_argument("--as", dest="who", metavar="NAME", help=who)
 
 
 @contextlib.contextmanager
-def _open(arguments: argparse.Namespace) -> Iterator[tuple[Kills, Policy]]:
-    policy = policy_folder(arguments.policy, arguments.layer).policy
+def _open(arguments: argparse.Namespace) -> Iterator[tuple[Kills, Policy, Store]]:
+    """The kills, the policy that holds or `alone.NOTHING`, and the store. A policy that does not load stops nobody here."""
+    try:
+        policy = policy_folder(arguments.policy, arguments.layer).policy
+    except (PolicyError, UsageError) as error:
+        alone.told(arguments.policy, error)
+        policy = alone.NOTHING
     with existing_store(store_of(arguments), keys_of(arguments)) as store:
         guard = Guard(policy=policy, store=store, tools={}, redactor=redactor(policy.redaction))
-        yield guard.kills, policy
+        yield guard.kills, policy, store
 
 
 def _who(arguments: argparse.Namespace, policy: Policy) -> tuple[Session, Assurance]:
     """Who does this: by their own word, or who the operating-system user is. Raises UsageError and UnknownPersonError."""
     if not arguments.reason.strip():
         raise UsageError("--reason: say why")
+    if arguments.who is not None and not arguments.who.strip():
+        raise UsageError("--as: say who you are")
+    if policy is alone.NOTHING:
+        return alone.somebody(arguments.who), "os-user" if arguments.who is None else "host"
     if arguments.who is not None:
-        if not arguments.who.strip():
-            raise UsageError("--as: say who you are")
         return _claimed(arguments.who, policy), "host"
     try:
         return person(policy, arguments.policy), "os-user"
@@ -126,12 +125,16 @@ def set_(arguments: argparse.Namespace) -> int:
     empty = next((name for name, value in scope.items() if value == ""), None)
     if empty is not None:
         raise UsageError(f"--{empty}: it is empty")
-    with _open(arguments) as (kills, policy):
+    with _open(arguments) as (kills, policy, store):
         who, assurance = _who(arguments, policy)
+        if policy is alone.NOTHING:
+            alone.whose(arguments.conversation, arguments.tenant)
         try:
             made = kills.set(by=who, reason=arguments.reason, via="cli", assurance=assurance, **scope)
         except ApprovalError as error:
             raise UsageError(str(error)) if error.code == "unknown_tool" else error from error
+        if policy is alone.NOTHING:
+            alone.check_tool(store, arguments.tool)
     print(json_text(plain(made, utc)) if arguments.json else "\n".join(_told(made)))
     return 0
 
@@ -148,7 +151,7 @@ def _told(kill: Kill) -> list[str]:
 
 def list_(arguments: argparse.Namespace) -> int:
     """Show what is stopped."""
-    with _open(arguments) as (kills, _):
+    with _open(arguments) as (kills, _, _store):
         found = kills.list(status=None if arguments.all else "set")
     if arguments.json:
         print(json_text([plain(one, utc) for one in found]))
@@ -167,23 +170,18 @@ def _row(one: Kill) -> tuple[str, ...]:
 
 def clear(arguments: argparse.Namespace) -> int:
     """Clear a kill."""
-    with _open(arguments) as (kills, policy):
+    with _open(arguments) as (kills, policy, _store):
         who, assurance = _who(arguments, policy)
-        after = kills.clear(_one(kills, arguments.id), by=who, reason=arguments.reason, via="cli", assurance=assurance)
+        after = kills.clear(_one(kills, arguments.id).id, by=who, reason=arguments.reason, via="cli", assurance=assurance)
     told = f"cleared by {spell(str(after.cleared_by))}: {spell(words(after.stop))}; new calls are judged again, what ended stays ended"
     print(json_text(plain(after, utc)) if arguments.json else told)
     return 0
 
 
-def _one(kills: Kills, name: str) -> str:
-    """The id of a kill, from its beginning. Raises ApprovalError."""
-    found = [one.id for one in kills.list(status=None)]
-    begun = [one for one in found if one == name or (len(name) >= SHORTEST and one.startswith(name))]
-    if len(begun) == 1:
-        return begun[0]
-    if begun:
-        raise ApprovalError("not_found", f"{len(begun)} kills begin with {name}; give the whole id")
-    raise ApprovalError("not_found", f"there is no kill {name}; guard kill list --all names every one")
+def _one(kills: Kills, name: str) -> Kill:
+    found = [(one.id, one) for one in kills.list(status=None)]
+    nobody = f"there is no kill {name}; guard kill list --all names every one"
+    return verbs.one_of(found, name, what="kills", nobody=nobody)
 
 
 _RUN = {"set": set_, "list": list_, "clear": clear}

@@ -21,6 +21,7 @@ from guard.cli.show import spell
 from guard.cli.sinks import beside
 from guard.compose import AsyncGuard
 from guard.errors import GuardError
+from guard.extras import install
 from guard.runner.overdue import looking
 from guard.web.tokens import Tokens
 
@@ -74,7 +75,7 @@ def serve(arguments: argparse.Namespace) -> int:
     try:
         asyncio.run(_serve(arguments))
     except ImportError as error:
-        raise UsageError(f"guard serve needs more packages: pip install 'guard-middleware[server]' ({error.name})") from None
+        raise UsageError(f"guard serve needs more packages: {install('server')} ({error.name})") from None
     return 0
 
 

@@ -19,6 +19,7 @@ from guard.cli.places import UsageError
 from guard.cli.show import spell
 from guard.core.ports import Sealed
 from guard.errors import PolicyError
+from guard.extras import install
 from guard.policy import language
 from guard.policy.problems import Problems, meant
 from guard.policy.source import File, Item, read_yaml
@@ -120,7 +121,7 @@ def _made(name: str, item: Item, kind: Kind, given: tuple[dict[str, Any], Bounds
     try:
         return Planned(sink=kind.make(name, given[0], reader.clock), bounds=given[1])
     except ImportError as error:
-        reader.problems.error(item, f"{name}: needs one more package ({error.name})", "pip install 'guard-middleware[otel]'")
+        reader.problems.error(item, f"{name}: needs one more package ({error.name})", install("otel"))
     except ValueError as error:
         reader.problems.error(item, f"{name}: {error}")
     return None

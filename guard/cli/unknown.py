@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
+from guard.cli import verbs
 from guard.cli.desk import SHORTEST, Desk, desk
 from guard.cli.places import DEFAULT_POLICY, DEFAULT_STORE, UsageError
 from guard.cli.show import json_text, spell, value
@@ -29,9 +30,9 @@ program is told when it goes on, and a call that did not happen may then be prop
 everybody in the tenant: the policy says what, by `unknown:` of the tool."""
 
 
-def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(within: verbs.Verbs) -> None:
     """Add the verb, with verbs of its own, to `guard approvals`."""
-    parser = verbs.add_parser(
+    parser = within.add_parser(
         "unknown",
         help="calls that were started and have no outcome; settle one",
         description="Calls that were started and have no outcome: they may or may not have taken effect.",
@@ -122,14 +123,12 @@ def _json(one: Unknown) -> JsonObject:
 
 def _one(here: Desk, name: str) -> Unknown:
     """The call of this id, or of an id that begins so, for whoever may see it."""
-    begun = [one for one in _seen(here) if one.id == name or (len(name) >= SHORTEST and one.id.startswith(name))]
-    if len(begun) == 1:
-        return begun[0]
-    if begun:
-        raise ApprovalError("not_found", f"{len(begun)} calls in doubt begin with {name}; give the whole id")
-    if len(name) >= SHORTEST and (told := here.doubts.settled(name, here.me)):
+    seen = [(one.id, one) for one in _seen(here)]
+    known = len(name) < SHORTEST or any(key.startswith(name) for key, _ in seen)
+    if not known and (told := here.doubts.settled(name, here.me)):
         raise ApprovalError("already_decided", f"{name} is not in doubt any more: {told}")
-    raise ApprovalError("not_found", f"there is no call {name} in doubt that {here.me.who} may see; give the whole id")
+    nobody = f"there is no call {name} in doubt that {here.me.who} may see; give the whole id"
+    return verbs.one_of(seen, name, what="calls in doubt", nobody=nobody)
 
 
 def show(arguments: argparse.Namespace) -> int:

@@ -10,10 +10,9 @@ import sys
 import time
 from math import inf
 
-from guard.cli import show
+from guard.cli import show, verbs
 from guard.cli.beside import words_json, words_lines
 from guard.cli.desk import Desk, desk
-from guard.cli.places import DEFAULT_STORE, add_layers
 from guard.cli.show import json_text, spell
 from guard.cli.views import approval_json, approval_lines
 from guard.core.model import Approval
@@ -28,9 +27,9 @@ You see what you may decide about or have asked for. An edited approval is print
 _DOWN = 2.0  # seconds between two looks at a store that is down
 
 
-def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(own: verbs.Verbs) -> None:
     """Add the verb to `guard approvals`."""
-    parser = verbs.add_parser(
+    parser = own.add_parser(
         "watch",
         help="follow what waits, each printed once",
         description="Follow the calls that wait for a person's decision; each is printed once, in full.",
@@ -39,9 +38,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--once", action="store_true", help="print what waits now, and end")
     parser.add_argument("--poll", type=_seconds, default=2.0, metavar="SECONDS", help="between two looks; default: %(default)s")
-    add_layers(parser)
-    parser.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help="default: %(default)s")
-    parser.add_argument("--json", action="store_true", help="a line of JSON for each approval")
+    verbs.places(parser, json="a line of JSON for each approval")
     parser.set_defaults(run=watch)
 
 
@@ -74,23 +71,22 @@ def watch(arguments: argparse.Namespace) -> int:
 def _look(here: Desk, seen: set[tuple[str, int]], arguments: argparse.Namespace) -> float:
     """Print what was not printed yet; how long to wait then."""
     try:
-        found = here.list("pending")
+        for one in here.list("pending"):
+            if (one.id, one.revision) not in seen:
+                print("\n".join(_lines(here, one, as_json=arguments.json)), flush=True)
+                seen.add((one.id, one.revision))
     except StoreError as error:
         if arguments.once:
             raise
         print(f"guard: {error}; trying again", file=sys.stderr, flush=True)
         return max(_DOWN, float(arguments.poll))
-    for one in found:
-        if (one.id, one.revision) not in seen:
-            seen.add((one.id, one.revision))
-            print("\n".join(_lines(here, one, as_json=arguments.json)), flush=True)
     return float(arguments.poll)
 
 
 def _lines(here: Desk, one: Approval, *, as_json: bool) -> list[str]:
+    view = here.view(one.id)
     if as_json:
         return [json_text({**approval_json(one), "you_may_decide": here.decides(one), "words": words_json(one)})]
     how = f"guard approvals approve {one.id}  |  guard approvals reject {one.id} --reason TEXT"
     decide = f"decide: {how}" if here.decides(one) else "decide: another person must"
-    view = here.view(one.id)
     return [*approval_lines(view.approval, previous=view.previous), decide, *words_lines(view.approval), ""]

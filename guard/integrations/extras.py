@@ -6,6 +6,7 @@ import importlib
 from types import ModuleType
 
 from guard.errors import GuardError
+from guard.extras import install
 
 
 def needed(module: str, extra: str) -> ModuleType:
@@ -16,4 +17,4 @@ def needed(module: str, extra: str) -> ModuleType:
         lacking = error.name or module
         if lacking.partition(".")[0] not in (module.partition(".")[0], extra.partition("-")[0]):
             raise
-        raise GuardError(f"this needs the extra {extra}: pip install 'guard-middleware[{extra}]'") from None
+        raise GuardError(f"this needs the extra {extra}: {install(extra)}") from None

@@ -16,6 +16,7 @@ from typing import IO, Any
 
 from guard.core.values import JsonObject
 from guard.errors import GuardError
+from guard.extras import install
 
 MAX_TOOLS = 10_000
 MAX_PAGES = 1_000
@@ -54,7 +55,7 @@ def list_tools(server: Server, *, seconds: float) -> list[JsonObject]:
 
 
 def _check_sdk() -> None:
-    cure = "pip install 'guard-middleware[mcp]'"
+    cure = install("mcp")
     try:
         from mcp import Client  # noqa: F401, PLC0415 - an extra: loaded when it is used
     except ModuleNotFoundError as error:

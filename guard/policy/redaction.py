@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from guard.core.dialect import fault, least, runaway
 from guard.core.redaction import MASKS, NAMED, SECONDS, OwnDetector, Redaction
+from guard.extras import install
 from guard.policy import language
 from guard.policy.problems import Problems
 from guard.policy.source import Item
@@ -91,7 +92,7 @@ def _seconds(item: Item | None, problems: Problems) -> float:
 
 def _need(item: Item, module: str, key: str, extra: str, problems: Problems) -> None:
     if importlib.util.find_spec(module) is None:
-        problems.error(item, f"{key}: needs {module}, which is not installed", f"pip install 'guard-middleware[{extra}]'")
+        problems.error(item, f"{key}: needs {module}, which is not installed", install(extra))
 
 
 def _own(name: str, item: Item, problems: Problems) -> OwnDetector | None:
@@ -134,7 +135,7 @@ def _pattern(item: Item | None, whole: Item, problems: Problems) -> str:
             "let it match a character at least",
         )
     elif importlib.util.find_spec("re2") is None and (why := runaway(pattern)) is not None:
-        cure = "pip install 'guard-middleware[fast]', or write letters and bounded classes one after the other"
+        cure = f"{install('fast')}, or write letters and bounded classes one after the other"
         problems.error(item, f"pattern: {pattern} may never finish without google-re2: {why}", cure)
     return pattern
 
@@ -146,7 +147,7 @@ def _check(item: Item | None, problems: Problems) -> str | None:
     if _CHECK.fullmatch(name) is None:
         problems.error(item, f"check: {name} is no check", "write luhn, or a module of python-stdnum such as pt.nif")
     elif name != "luhn" and importlib.util.find_spec("stdnum") is None:
-        problems.error(item, f"check: {name} needs python-stdnum, which is not installed", "pip install 'guard-middleware[ids]'")
+        problems.error(item, f"check: {name} needs python-stdnum, which is not installed", install("ids"))
     elif name != "luhn" and not _exists(name):
         problems.error(item, f"check: python-stdnum has no {name}", "write the module as there: pt.nif, ro.cnp, ean")
     return name

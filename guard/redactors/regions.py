@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from guard.extras import install
 from guard.redactors.edges import closes, matches, opens
 from guard.redactors.find import Detector, Span
 from guard.redactors.keys import words_of
@@ -49,7 +50,7 @@ def _judge(regions: tuple[str, ...]) -> Callable[[str], bool]:
     try:
         library: Any = importlib.import_module("phonenumbers")
     except ImportError as error:
-        raise ImportError("region: needs phonenumbers: pip install 'guard-middleware[phones]'") from error
+        raise ImportError(f"region: needs phonenumbers: {install('phones')}") from error
 
     @lru_cache(maxsize=1024)
     def valid(number: str) -> bool:

@@ -33,6 +33,7 @@ from guard.policy.layers.authorizer import LayeredAuthorizer
 from guard.redactors import redactor
 from guard.review.cases import Case
 from guard.review.cells import rule_places
+from guard.review.grounded import grounded
 from guard.review.matrix import conditions
 from guard.review.world import Happened, World
 
@@ -210,7 +211,7 @@ def _bound(new: BoundCall) -> str:
 
 def _grounded(new: GroundedCall) -> str:
     tool = new.valid.tool
-    told = [f"{one.argument} from {new.origins.get(one.argument.steps[0], '?')}" for one in tool.grounds]
+    told = [grounded(one, new.origins) for one in tool.grounds]
     told += [one.text for one in tool.after]
     told += [f"shadow: {one} would refuse" for one in new.shadowed]
     return ", ".join(told)

@@ -10,6 +10,7 @@ from typing import Any
 
 from guard.core.budget import approximate
 from guard.errors import GuardError
+from guard.extras import install
 
 
 def counting(given: Callable[[str], int] | str | None) -> Callable[[str], int]:
@@ -33,7 +34,7 @@ def _encoding(name: str) -> Callable[[str], int]:
     try:
         import tiktoken  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - an extra
     except ImportError:
-        raise GuardError("counting by an encoding needs tiktoken: pip install 'guard-middleware[tokens]'") from None
+        raise GuardError(f"counting by an encoding needs tiktoken: {install('tokens')}") from None
     try:
         encoding: Any = tiktoken.get_encoding(name)
     except Exception as error:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from decimal import Decimal
 from math import isfinite
-from typing import Any, TypedDict
+from typing import Any, Required, TypedDict
 
+from guard.core.approval import Assurance
 from guard.core.grants import amount
 from guard.core.lasting import lasting
-from guard.core.offers import Offer
+from guard.core.model import Session
+from guard.core.offers import Offer, Scope
 from guard.core.replacing import replace
 from guard.errors import ApprovalError
 
@@ -24,6 +26,16 @@ class Bounds(TypedDict, total=False):
     until: Until | None
     at_most: Number | None
     sum: Number | None
+
+
+class Giving(Bounds, total=False):
+    """What a grant is given with: who gives which of the policy's offers and why, whose word it is who they are, and the digest of the words that were read."""
+
+    by: Required[Session]
+    scope: Required[Scope]
+    reason: str | None
+    assurance: Assurance
+    shown: str | None
 
 
 def bounded(bounds: Bounds) -> bool:

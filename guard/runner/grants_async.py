@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 from guard.core.approval import Approval, Assurance
 from guard.core.grants import Grant
 from guard.core.model import Session
-from guard.core.offers import Offer, Scope
+from guard.core.offers import Offer
 from guard.runner.giving import Choice, Read
-from guard.runner.grant_bounds import Bounds
+from guard.runner.grant_bounds import Giving
 from guard.runner.grants import Grants
 
 if TYPE_CHECKING:
@@ -45,39 +45,13 @@ class AsyncGrants:
         """See `Grants.approve`."""
         return await asyncio.to_thread(partial(self._plain.approve, approval_id, read, **how))
 
-    async def draft(
-        self,
-        approval_id: str | Approval,
-        *,
-        by: Session,
-        scope: Scope,
-        reason: str | None = None,
-        assurance: Assurance = "host",
-        shown: str | None = None,
-        **bounds: Unpack[Bounds],
-    ) -> Grant:
+    async def draft(self, approval_id: str | Approval, **how: Unpack[Giving]) -> Grant:
         """See `Grants.draft`."""
-        call = partial(
-            self._plain.draft, approval_id, by=by, scope=scope, reason=reason, assurance=assurance, shown=shown, **bounds
-        )
-        return await asyncio.to_thread(call)
+        return await asyncio.to_thread(partial(self._plain.draft, approval_id, **how))
 
-    async def give(
-        self,
-        approval_id: str | Approval,
-        *,
-        by: Session,
-        scope: Scope,
-        reason: str | None = None,
-        assurance: Assurance = "host",
-        shown: str | None = None,
-        **bounds: Unpack[Bounds],
-    ) -> Grant:
+    async def give(self, approval_id: str | Approval, **how: Unpack[Giving]) -> Grant:
         """See `Grants.give`."""
-        call = partial(
-            self._plain.give, approval_id, by=by, scope=scope, reason=reason, assurance=assurance, shown=shown, **bounds
-        )
-        return await asyncio.to_thread(call)
+        return await asyncio.to_thread(partial(self._plain.give, approval_id, **how))
 
     async def give_read(
         self, approval_id: str | Approval, draft: Grant, *, by: Session, reason: str | None = None, assurance: Assurance = "host"

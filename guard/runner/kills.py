@@ -17,7 +17,7 @@ from guard.core.approval import Assurance, Via
 from guard.core.killing import SetKill
 from guard.core.kills import Kill, Stop
 from guard.core.model import Session
-from guard.core.persons import called, opaque
+from guard.core.persons import called, kept_as, opaque
 from guard.errors import ApprovalError
 from guard.runner.opening import keepable
 
@@ -117,16 +117,18 @@ class Kills:
         """A misspelt tool would stop nothing. Raises ApprovalError."""
         policy = self._guard.policy
         names = sorted({*policy.tools, *policy.unlisted})
-        if tool not in names:
+        if names and tool not in names:  # none: the policy does not load, and the kill must be set all the same
             near = get_close_matches(tool, names, n=1)
             cure = f"did you mean {near[0]}?" if near else f"it has {', '.join(names[:20])}"
             raise ApprovalError("unknown_tool", f"the policy has no tool {tool!r}: nothing would be stopped; {cure}")
 
     def _kept(self, tenant: str, conversation: str) -> str:
-        """The name under which a conversation is kept: as it stands, where an older program wrote it so."""
-        made = opaque(self._guard.redactor, "conversation", conversation)
-        homes = None if made == conversation else getattr(self._guard.store, "homes", None)
-        return conversation if homes is not None and (tenant, conversation) in homes(None, conversation) else made
+        """The name under which a conversation is kept: whichever the store has, since another program may have had other detectors."""
+        store = self._guard.store
+        homes = getattr(store, "homes", None)
+        either = (conversation, kept_as(store.secret, "conversation", conversation))
+        known = (one for one in either if homes is not None and (tenant, one) in homes(None, one))
+        return next(known, opaque(self._guard.redactor, "conversation", conversation))
 
 
 class AsyncKills:

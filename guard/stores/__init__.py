@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from guard.core.ports import Store
 from guard.errors import StoreError
+from guard.extras import install
 from guard.stores.payload_keys import Keyring
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def needs_postgres() -> ModuleType:
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in {"psycopg", "psycopg_binary", ""}:
             raise
-        raise StoreError("postgresql:// needs one more package: pip install 'guard-middleware[postgres]'") from error
+        raise StoreError(f"postgresql:// needs one more package: {install('postgres')}") from error
     return postgres
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from guard.core.model import Approval
 from guard.core.ports import Record
 from guard.stores import kills
-from guard.stores.approvals import ask
+from guard.stores.approvals import ask, look
 from guard.stores.claims import record
 from guard.stores.tables import Tables
 
@@ -28,6 +28,14 @@ def hold(tables: Tables, command: Record) -> None:
     if any(one is not asked.proposal for one, asked in zip(found, command.asks, strict=True)):
         raise AnsweredError(found)
     record(tables, command.rows, command.events, going=command.going)
+
+
+def lapse(tables: Tables, command: Record) -> None:
+    """Write down which windows have ended of what answers these questions: a yes that was found to be over stays over, whatever the clock does then."""
+    for asked in command.asks:
+        home = asked.proposal.tenant, asked.proposal.conversation
+        for known in tables.about(home, asked.proposal.fingerprint):
+            look(tables, known)
 
 
 def decide(tables: Tables, command: Record) -> None:

@@ -27,6 +27,7 @@ class KillLedger:
         try:
             self._tables.write(lambda tables: deciding.hold(tables, command))
         except deciding.AnsweredError as answered:
+            self._tables.write(lambda tables: deciding.lapse(tables, command))
             return answered.found
         except kills.StoppedError as stopped:
             return Killed(stopped.stop)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from guard.errors import StoreError
+from guard.extras import install
 from guard.stores.payload_keys import CODE, Keyring
 
 MARK: Final = "$"
@@ -80,7 +81,7 @@ def _ciphers(keys: Keyring) -> dict[str, Any]:
     try:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - an extra, only where there is a key
     except ImportError:
-        raise StoreError("a payload key needs one more package: pip install 'guard-middleware[crypto]'", code=CODE) from None
+        raise StoreError(f"a payload key needs one more package: {install('crypto')}", code=CODE) from None
     return {name: AESGCM(key) for name, key in keys.keys.items()}
 
 

@@ -126,8 +126,11 @@ async def decide(api: Api, body: JsonObject, token: Token) -> JsonObject:
     conversation = bodies.text(body["conversation"], "conversation")
     key = None if body.get("key") is None else bodies.text(body["key"], "key")
     words = _words(body.get("words"))
+    tool = api.guard.policy.tools.get(call.tool)
     found = await api.remote.propose(
-        lambda: api.guard.call(call, session, conversation=conversation, key=key, words=words), token.name
+        lambda: api.guard.call(call, session, conversation=conversation, key=key, words=words),
+        token.name,
+        None if tool is None else tool.timeout,
     )
     if isinstance(found, Outcome):
         return {"decision": _DECISIONS.get(found.status, "answer"), **_told(found)}
@@ -150,7 +153,9 @@ async def report(api: Api, body: JsonObject, token: Token) -> JsonObject:
         raise RequestError("this call was reported already, and otherwise: the first report counts", 409) from None
     if found is None:
         raise RequestError(
-            "no call waits under this ticket: it was given up or the server was started again; an action is unknown", 404
+            "no call waits under this ticket: it was given up or the server was started again; an action is unknown: do not run it "
+            "again, keep what it returned, and let a person settle it (guard approvals unknown)",
+            404,
         )
     return _told(found)
 
@@ -160,7 +165,8 @@ _DECISIONS = {"refused": "refuse", "held": "hold"}
 
 
 def _run(ticket: Ticket) -> JsonObject:
-    return {"decision": "allow", "ticket": ticket.token, "arguments": ticket.arguments, "idempotency_key": ticket.key}
+    given = {"ticket": ticket.token, "arguments": ticket.arguments, "idempotency_key": ticket.key, "timeout": ticket.timeout}
+    return {"decision": "allow", **given}
 
 
 def _told(outcome: Outcome) -> JsonObject:

@@ -61,8 +61,14 @@ _DECISION = {
                 "ticket": _TEXT,
                 "arguments": {"type": "object"},
                 "idempotency_key": {"type": "string", "description": "Hand it to the service behind the tool."},
+                "timeout": {
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                    "description": "Seconds from now by which the tool must have ended and been reported: then the call is given up, "
+                    "and an action is unknown.",
+                },
             },
-            "required": ["decision", "ticket", "arguments", "idempotency_key"],
+            "required": ["decision", "ticket", "arguments", "idempotency_key", "timeout"],
         },
         {
             "allOf": [

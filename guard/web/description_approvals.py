@@ -125,7 +125,7 @@ _RAN: JsonObject = {
                 "status": {"enum": ["started", "done", "failed", "unknown", "refused"]},
                 "at": {**TIME, "description": "When it was taken, or refused."},
                 "reason": MAYBE,
-                "content": {"type": "string", "description": "What went back to the model, redacted."},
+                "content": {**MAYBE, "description": "What went back to the model, redacted; null once it was erased."},
             }
         ),
         {"type": "null"},
@@ -176,6 +176,7 @@ _ANSWERS: dict[str, JsonObject] = {
             "needs": {"type": "integer", "description": "How many more people must say yes."},
             "you": shape(_YOU),
             "ran": _RAN,
+            "erased": {**MAYBE, "description": "When, by whom and why the arguments were erased; null where they were not."},
             "words": _WORDS,
             "grant": {"type": "object", "description": "What was given with this vote, as `Grant`."},
         },

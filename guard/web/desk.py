@@ -107,6 +107,7 @@ class Desk:
             "needs": view.needs,
             "you": self.you(view.approval, entitled=view.entitled),
             "ran": shapes.ended(view.ran),
+            "erased": view.gone or None,
             "words": shapes.beside(view.approval),
         }
 

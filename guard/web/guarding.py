@@ -33,7 +33,8 @@ async def checked(request: Request, person: Person) -> None:
     same_origin(request)
     given = request.headers.get(FORM_HEADER)
     if given is None and _type(request) == _FORM:
-        given = (await form(request)).get(FORM_FIELD, [""])[0]
+        sent = (await form(request)).get(FORM_FIELD, [])
+        given = sent[0] if len(sent) == 1 else ""  # two are none: which of them is meant is not guessed
     if not given or not hmac.compare_digest(given.encode(), person.form_token.encode()):
         raise RequestError("the page is of another login: load it again", 403)
 

@@ -21,6 +21,7 @@ import httpx
 from guard.core.model import Session
 from guard.core.values import Json
 from guard.errors import GuardError
+from guard.extras import install
 from guard.web.settings import Provider
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
@@ -54,7 +55,7 @@ def needs_authlib() -> None:
     try:
         import authlib  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
-        raise GuardError("signing in with oidc: needs the extra oidc: pip install 'guard-middleware[oidc]'") from error
+        raise GuardError(f"signing in with oidc: needs the extra oidc: {install('oidc')}") from error
 
 
 class Oidc:

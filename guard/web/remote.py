@@ -26,6 +26,7 @@ from guard.tools import RegisteredTool
 
 REPORT_SECONDS = 300.0
 """How long a report is waited for, where the tool has no time-out of its own."""
+_MARGIN = 5.0  # seconds by which the walk's own time-out comes first
 _KEPT = 1_000  # outcomes that a repeated report gets again
 _DOUBTED = 2_000  # calls in doubt whose report may yet come
 _MOST = 10_000  # tickets at once
@@ -51,6 +52,8 @@ class Ticket:
     key: str = ""
     outcome: asyncio.Task[Outcome] | None = None
     owner: str = ""
+    timeout: float = REPORT_SECONDS  # seconds from the ticket on for the tool and its report
+    bound: float = REPORT_SECONDS  # when waiting ends in any case; a tool's own time-out ends it before, in the walk
     said: Report | None = None  # the report that counts: the first one that says how it ended
     pending: Promise = field(default_factory=Promise)
     late: asyncio.Future[None] | None = None  # set once a report that came too late is being written down
@@ -85,8 +88,8 @@ _ASKED: ContextVar[Ticket] = ContextVar("ticket")
 class _Elsewhere:
     """One call that a loop runs: awaiting it hands it over and waits for its report, which may be told to `guard_pending` later still."""
 
-    def __init__(self, seconds: float, name: str, arguments: JsonObject, key: str) -> None:
-        self._seconds, self._name, self._arguments, self._key = seconds, name, arguments, key
+    def __init__(self, name: str, arguments: JsonObject, key: str) -> None:
+        self._name, self._arguments, self._key = name, arguments, key
         self._ticket = _ASKED.get(None)
         own = self._ticket is not None and not self._ticket.reached.is_set()
         self.guard_pending = self._ticket.pending if self._ticket is not None and own else None
@@ -101,7 +104,7 @@ class _Elsewhere:
         ticket.arguments, ticket.key = self._arguments, self._key
         ticket.reached.set()
         try:
-            report = await asyncio.wait_for(asyncio.shield(ticket.report), self._seconds)
+            report = await asyncio.wait_for(asyncio.shield(ticket.report), ticket.bound)
         except TimeoutError:
             gone = OutcomeUnknownError()
             gone.guard_pending = ticket.pending  # type: ignore[attr-defined]
@@ -138,16 +141,17 @@ class Remote:
             parameters=None,
             accepts=None,
             origin="a loop elsewhere",
-            run=partial(_Elsewhere, self._seconds, name),
+            run=partial(_Elsewhere, name),
             is_async=True,
             keyed=True,
         )
 
-    async def propose(self, walk: Callable[[], Awaitable[Outcome]], owner: str) -> Outcome | Ticket:
-        """Walk a call until it has its outcome, or until it may run elsewhere: then a ticket. `owner` is whose report counts."""
+    async def propose(self, walk: Callable[[], Awaitable[Outcome]], owner: str, seconds: float | None = None) -> Outcome | Ticket:
+        """Walk a call until it has its outcome, or until it may run elsewhere: then a ticket. `owner` is whose report counts, `seconds` the tool's own time-out."""
         if len(self._open) >= _MOST:
             raise OverflowError("too many calls are waiting for their reports")
-        ticket = Ticket(token=secrets.token_urlsafe(32), owner=owner)
+        within, bound = (self._seconds, self._seconds) if seconds is None else (seconds, seconds + _MARGIN)
+        ticket = Ticket(token=secrets.token_urlsafe(32), owner=owner, timeout=within, bound=bound)
         self._open[ticket.token] = ticket
         reset = _ASKED.set(ticket)
         try:

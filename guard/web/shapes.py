@@ -76,7 +76,10 @@ def beside(found: Approval) -> JsonObject | None:
 
 def ended(ran: Ran | None) -> JsonObject | None:
     """What became of the call; None while nothing was tried."""
-    return None if ran is None else {"status": ran.status, "at": moment(ran.at), "reason": ran.code or None, "content": ran.text}
+    if ran is None:
+        return None
+    content = None if ran.erased else ran.text
+    return {"status": ran.status, "at": moment(ran.at), "reason": ran.code or None, "content": content}
 
 
 def state(found: Approval) -> JsonObject:

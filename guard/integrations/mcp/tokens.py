@@ -18,6 +18,7 @@ import httpx
 from guard.core.model import Session
 from guard.core.values import Json
 from guard.errors import GuardError
+from guard.extras import install
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
 _LEEWAY = 30  # seconds between two clocks
@@ -31,7 +32,7 @@ def needs_joserfc() -> None:
     try:
         import joserfc  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
-        raise GuardError("bearer tokens need the extra jwt: pip install 'guard-middleware[jwt]'") from error
+        raise GuardError(f"bearer tokens need the extra jwt: {install('jwt')}") from error
 
 
 @dataclass(kw_only=True)

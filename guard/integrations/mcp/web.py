@@ -19,10 +19,10 @@ from guard.core.ceilings import CEILINGS
 from guard.core.model import Session
 from guard.core.values import Json, JsonObject
 from guard.errors import GuardError
+from guard.extras import install
 from guard.integrations.mcp.messages import UnfitError
 from guard.integrations.mcp.peer import Channel, GoneError
 
-CURE = "pip install 'guard-middleware[mcp]'"
 IDLE_SECONDS = 1_800.0
 _SESSION = b"mcp-session-id"
 _VERSION = "mcp-protocol-version"
@@ -33,7 +33,7 @@ def needs_sdk() -> None:
     try:
         from mcp import Client  # noqa: F401, PLC0415 - an extra: loaded when it is used
     except ImportError as error:
-        raise GuardError(f"MCP over HTTP needs the extra mcp: {CURE}") from error
+        raise GuardError(f"MCP over HTTP needs the extra mcp: {install('mcp')}") from error
     log = logging.getLogger("mcp")
     if not log.handlers:
         log.addHandler(logging.NullHandler())  # what matters of it is told by whoever uses it

@@ -30,6 +30,11 @@ from guard.review.init.words import (
     tokens,
 )
 
+_CLAIMED = (
+    "the server claims that it only reads, which proves nothing, and its name does not say so; if you know that it does: "
+    "kind: read, and no approve"
+)
+
 
 class KindGuess(NamedTuple):
     """A kind and the sign that it was guessed from, to stand after `# guess:`."""
@@ -74,7 +79,7 @@ def _by_description(tool: Found, told: str) -> KindGuess:
     if told:
         return KindGuess("action", f"the description says {told}")
     if tool.claims.get("readOnlyHint") is True:
-        return KindGuess("action", "the server claims that it only reads, but its name does not say so")
+        return KindGuess("action", _CLAIMED)
     first = stem(next(iter(tokens(_sentence(tool.description))), ""))
     if first in READS | TELLS and not tool.foreign:
         return KindGuess("read", f"the description begins with {first}")
