@@ -14,6 +14,8 @@ from guard.core.rowed import mark, said
 from guard.proof.chains import Problem
 
 MARK: Final = ',"rows":{"'
+_SPREAD: Final = frozenset({"grants", "kills"})
+"""Tables of whose rows records stand in several chains, so that nobody knows which came last: that they ended is told from their kinds, and what else may change from any of them."""
 _WORD: Final = {"approvals": "approval", "grants": "grant", "kills": "kill", "grant_uses": "use of a grant"}
 _Place = tuple[int, int]
 
@@ -22,15 +24,17 @@ class Marked:
     """The newest digest of each column, by table and row, and the last record that says one."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], dict[str, str]] = {}
+        self._known: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
         self._place: dict[tuple[str, str], _Place] = {}
 
     def add(self, rows: Any, place: _Place) -> None:
         """What a record says of rows."""
         for name, columns in rows.items() if isinstance(rows, dict) else ():
             table, _, row = str(name).partition("/")
-            if isinstance(columns, dict):
-                self._known.setdefault((table, row), {}).update({str(one): str(digest) for one, digest in columns.items()})
+            known = self._known.setdefault((table, row), {})
+            for column, digest in columns.items() if isinstance(columns, dict) else ():
+                before = known.get(column, ()) if table in _SPREAD else ()
+                known[str(column)] = (*before, str(digest))
                 self._place[table, row] = place
 
     def against(self, before: Mapping[str, Tabled], after: Mapping[str, Tabled], secret: bytes) -> Iterator[Problem]:
@@ -49,8 +53,8 @@ class Marked:
         if one.row is None or one.row.table != table:
             return
         stands = said(one.row.columns, one.row.detail, one.row.times)
-        for column, digest in sorted(self._known[table, name].items()):
-            if not _holds(secret, (table, name, column), stands.get(column), digest) and column != _erased(one, column):
+        for column, digests in sorted(self._known[table, name].items()):
+            if not _holds(secret, (table, name, column), stands.get(column), digests) and column != _erased(one, column):
                 yield self._problem(table, name, f"says something else in {table}.{column} than by the records")
 
     def _own(self, name: str, one: Tabled, table: str) -> Iterator[Problem]:
@@ -62,8 +66,8 @@ class Marked:
         return Problem("", f"{_WORD.get(table, table)} {name} {what}", *self._place.get((table, name), ()))
 
 
-def _holds(secret: bytes, place: tuple[str, str, str], text: str | None, digest: str) -> bool:
-    return text is not None and mark(secret, *place, text) == digest
+def _holds(secret: bytes, place: tuple[str, str, str], text: str | None, digests: tuple[str, ...]) -> bool:
+    return text is not None and mark(secret, *place, text) in digests
 
 
 def _erased(one: Tabled, column: str) -> str:
