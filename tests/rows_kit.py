@@ -137,6 +137,15 @@ class Desk:
         return turn.outcomes[0]
 
 
+def program(folder: Path, url: str, tools: list[Any], clock: Clock) -> Guard:
+    """A program under the policy above."""
+    (folder / "policies").mkdir()
+    (folder / "policies" / "tools.yaml").write_text(POLICY, "utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PolicyWarning)
+        return Guard.load(folder / "policies", tools=tools, store=url, clock=clock)
+
+
 @contextmanager
 def scene(folder: Path, url: str) -> Iterator[Scene]:
     """Payments in every state, a grant that was used, kills, a call nobody knows the end of, one under way, look-ups, and an erased conversation."""
@@ -156,11 +165,7 @@ def scene(folder: Path, url: str) -> Iterator[Scene]:
     def look(account: str) -> dict[str, Any]:
         return {"account": account, "name": "Ann"}
 
-    (folder / "policies").mkdir()
-    (folder / "policies" / "tools.yaml").write_text(POLICY, "utf-8")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PolicyWarning)
-        guard = Guard.load(folder / "policies", tools=[pay, send, look], store=url, clock=clock)
+    guard = program(folder, url, [pay, send, look], clock)
     desk = Desk(guard, "c")
     for number in range(3):
         desk.call("look")
