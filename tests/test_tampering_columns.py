@@ -22,7 +22,7 @@ from guard.proof.chains import record_hash
 from guard.stores import open_store
 
 BEGUN, OPEN = "attempt > 0 AND erased IS NULL", "status IN ('started', 'unknown')"
-NUMBER, TEXT, NONE = "{0} + 1", "{0} || 'x'", "{0} = NULL"
+NUMBER, TEXT = "{0} + 50", "{0} || 'x'"
 
 
 def other(column: str, value: str, where: str = "1 = 1") -> tuple[str, str]:
@@ -30,7 +30,7 @@ def other(column: str, value: str, where: str = "1 = 1") -> tuple[str, str]:
 
 
 def of(table: str, numbers: str = "", texts: str = "", where: str = "1 = 1") -> dict[str, tuple[str, str]]:
-    """Edits of columns, each by itself: a number one higher, a text with one more letter."""
+    """Edits of columns, each by itself: a number that is higher, a text with one more letter."""
     found = {f"{table}.{one}": other(one, NUMBER, where) for one in numbers.split()}
     return found | {f"{table}.{one}": other(one, TEXT, where) for one in texts.split()}
 
@@ -102,6 +102,7 @@ DECIDES_NOTHING = {
     "cursors": "likewise",
     "letters": "likewise",
     "audit": "the records: test_tampering",
+    "heads": "the ends of chains: likewise",
     "filed": "copies of records: test_tampering_filed",
     "tags": "likewise",
     "checkpoints": "signed, and among the records: test_tampering",
