@@ -135,6 +135,7 @@ def stored_report(store: Verifiable, checkpoints: Sequence[str], key: Key | None
 def _stray(one: Stray) -> str:
     said = {
         "audit": "no chain has a place for this record",
+        "claims": "it takes a call that is not among the calls of the store",
         "segment_ends": "it lets records before this one be deleted, and nobody is dropping them",
     }
     return said.get(one.table, "this row is about a record that there is not")

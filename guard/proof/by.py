@@ -137,6 +137,8 @@ class By:
         says = one.says
         if one.status in ("done", *_OPEN) and says["mark"] != "" and not cut:
             yield "calls.mark"
+        if one.status == "done" and one.kind == "action" and not cut:
+            yield "calls.kind"
         if one.status == "held" and self.prints and says["fingerprint"] not in self.prints:
             yield "calls.fingerprint"
         if one.status == "held" and self.approvals and says["approval"] not in self.approvals:

@@ -27,6 +27,11 @@ ABOUT_NONE = {
 """Each is one statement, so that a record and what is filed about it meanwhile are both seen, or neither."""
 OPENED = "SELECT chain, seq FROM segment_ends WHERE dropping <> 0 LIMIT ?"
 """Only the transaction that drops a segment says so."""
+TAKEN = (
+    "SELECT conversation, turn FROM claims k WHERE NOT EXISTS (SELECT 1 FROM calls c WHERE c.conversation = k.conversation AND c.turn = k.turn"
+    " AND c.position = k.position) LIMIT ?"
+)
+"""Claims of calls that there are not: whoever comes to their place would not be let."""
 STATES = (
     "SELECT id, conversation, fingerprint, status, run, decided_run, branch, turn, position, requested_at, expires_at, decided_at, decided_by,"
     " escalate_at, detail, payload FROM approvals"
@@ -55,7 +60,7 @@ class SqlLog(SqlLedgered):
         """Rows where no record can be."""
         found = {"audit": self.all(ELSEWHERE, (chains, _SOME))}
         found |= {table: self.all(statement, (_SOME,)) for table, statement in ABOUT_NONE.items()}
-        found["segment_ends"] = self.all(OPENED, (_SOME,))
+        found |= {"segment_ends": self.all(OPENED, (_SOME,)), "claims": self.all(TAKEN, (_SOME,))}
         return tuple(Stray(table=table, chain=chain, seq=seq) for table, rows in found.items() for chain, seq in rows)
 
     def tabled(self) -> Mapping[str, Tabled]:
