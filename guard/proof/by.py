@@ -150,7 +150,7 @@ class By:
             yield "calls.ended"
         if begun and one.status in _FINISHED and says["ended"] is None:
             yield "calls.ended"
-        if one.status in _FINISHED and self.tool and not _PLAIN & set(self.tool) and one.tool != self.tool:
+        if one.status == "done" and self.tool and not _PLAIN & set(self.tool) and one.tool != self.tool:
             yield "calls.tool"
 
 
