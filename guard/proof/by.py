@@ -35,7 +35,7 @@ class Begin(NamedTuple):
 class By:
     """The records of one call."""
 
-    __slots__ = ("approvals", "begins", "ended", "erased", "first", "places", "prints", "tool")
+    __slots__ = ("approvals", "begins", "doubted", "ended", "erased", "first", "places", "prints", "tool")
 
     def __init__(self) -> None:
         self.begins: tuple[Begin, ...] = ()
@@ -45,7 +45,7 @@ class By:
         self.prints: tuple[str, ...] = ()
         self.first = -1
         self.tool = ""
-        self.erased = False
+        self.erased = self.doubted = False  # doubted: it may have run before a backup was put back, whose records are gone
 
     def add(self, kind: str, found: dict[str, Any], said: int) -> None:
         """A record of how it began or ended; `said`: how often the user had spoken by then."""
@@ -53,6 +53,7 @@ class By:
         if kind == "call.begin":
             self._began(found, said)
         else:
+            self.doubted = self.doubted or kind != "call.end"
             self.ended = (*self.ended, str(found.get("ts")))
             self.tool = str(_part(found, "tool").get("name", ""))
 
@@ -135,9 +136,10 @@ class By:
 
     def _not_begun(self, one: Rowed, *, cut: bool) -> Iterator[str]:
         says = one.says
-        if one.status in ("done", *_OPEN) and says["mark"] != "" and not cut:
+        ran = one.status in ("done", "started") and not (cut or self.doubted)
+        if ran and says["mark"] != "":
             yield "calls.mark"
-        if one.status == "done" and one.kind == "action" and not cut:
+        if ran and one.kind == "action":
             yield "calls.kind"
         if one.status == "held" and self.prints and says["fingerprint"] not in self.prints:
             yield "calls.fingerprint"
