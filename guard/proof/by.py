@@ -21,7 +21,7 @@ _PLAIN: Final = frozenset("[*<")  # what stands in a name in which something was
 
 
 class Begin(NamedTuple):
-    """One record of a begin: what it says of the row, when it was, the rest, and how often the user spoke between the first record of the call and it."""
+    """One record of a begin: what it says of the row, when it was, the rest, and how often the user spoke since its turn was opened."""
 
     row: dict[str, Any]
     ts: str
@@ -35,7 +35,7 @@ class Begin(NamedTuple):
 class By:
     """The records of one call."""
 
-    __slots__ = ("approvals", "begins", "doubted", "ended", "erased", "first", "places", "prints", "tool")
+    __slots__ = ("approvals", "begins", "doubted", "ended", "erased", "places", "prints", "tool")
 
     def __init__(self) -> None:
         self.begins: tuple[Begin, ...] = ()
@@ -43,21 +43,20 @@ class By:
         self.ended: tuple[str, ...] = ()
         self.approvals: tuple[str, ...] = ()
         self.prints: tuple[str, ...] = ()
-        self.first = -1
         self.tool = ""
         self.erased = self.doubted = False  # doubted: it may have run before a backup was put back, whose records are gone
 
-    def add(self, kind: str, found: dict[str, Any], said: int) -> None:
-        """A record of how it began or ended; `said`: how often the user had spoken by then."""
-        self.asked(found, said)
+    def add(self, kind: str, found: dict[str, Any], spoke: int) -> None:
+        """A record of how it began or ended; `spoke`: how often the user did since its turn was opened."""
+        self.asked(found)
         if kind == "call.begin":
-            self._began(found, said)
+            self._began(found, spoke)
         else:
             self.doubted = self.doubted or kind != "call.end"
             self.ended = (*self.ended, str(found.get("ts")))
             self.tool = str(_part(found, "tool").get("name", ""))
 
-    def _began(self, found: dict[str, Any], said: int) -> None:
+    def _began(self, found: dict[str, Any], spoke: int) -> None:
         exec_, row, approval = _part(found, "exec"), _part(found, "row"), found.get("approval")
         lease = exec_.get("lease")
         self.places = (*self.places, (found.get("chain", 0), found.get("seq", 0)))
@@ -70,13 +69,12 @@ class By:
                 lease=lease if isinstance(lease, int | float) else None,
                 approval=approval if isinstance(approval, str) else None,
                 branch=str(found.get("branch", "")),
-                spoke=said - self.first,
+                spoke=spoke,
             ),
         )
 
-    def asked(self, found: dict[str, Any], said: int) -> None:
+    def asked(self, found: dict[str, Any]) -> None:
         """Another record of it: under which approval, about which content."""
-        self.first = said if self.first < 0 else self.first
         state = _part(found, "approval_state")
         for name in (found.get("approval"), state.get("by")):
             if isinstance(name, str) and name not in self.approvals:

@@ -63,8 +63,8 @@ class Ran:
             for spot in _spots(found):
                 self._of((*key[:2], *spot)).rowed.erased = True
         elif key[2] >= 0:
-            said, call = self.talks.turned(key[:2], key[2]), self._of(key)
-            call.rowed.add(kind, found, said)
+            spoke, call = self.talks.turned(key[:2], key[2]), self._of(key)
+            call.rowed.add(kind, found, spoke)
             self._call(call, kind, found)
             call.place = place
 
@@ -72,9 +72,9 @@ class Ran:
         """Another record that is read, too: its conversation had got as far as that turn."""
         key = _key(found)
         if key is not None and key[2] >= 0:
-            said = self.talks.turned(key[:2], key[2])
+            self.talks.turned(key[:2], key[2])
             if found.get("approval") and found.get("kind") != "result.delivered":
-                self._of(key).rowed.asked(found, said)
+                self._of(key).rowed.asked(found)
 
     def opened(self, body: Any) -> None:
         """A record that is not read otherwise; a file may hold anything in the place of its text."""

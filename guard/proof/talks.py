@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Context, Decimal, InvalidOperation
@@ -41,6 +42,7 @@ class _Talk:
     cost: Decimal | None = Decimal(0)
     known: bool = True
     whose: set[str] = field(default_factory=set)
+    upto: list[int] = field(default_factory=list)  # each time that the user spoke, the last turn before
 
 
 class Talks:
@@ -55,20 +57,20 @@ class Talks:
             found = self._talks[home] = _Talk()
         return found
 
-    def said(self, home: Home, found: dict[str, Any]) -> int:
-        """The user spoke: what stood then, where the record says it. How often that was so far."""
+    def said(self, home: Home, found: dict[str, Any]) -> None:
+        """The user spoke: what stood then, where the record says it."""
         talk, counts = self._of(home), found.get("counts")
         base = counts if isinstance(counts, dict) and counts.keys() >= _FIRST.keys() else None
         talk.said, talk.base, talk.since = talk.said + 1, base, str(found.get("ts"))
         talk.turns, talk.tokens, talk.cost, talk.known = 0, 0, Decimal(0), True
+        talk.upto.append(talk.last if base is None else max(talk.last, base["turns"]))
         talk.whose.add(str(found.get("principal")))
-        return talk.said
 
     def turned(self, home: Home, turn: int) -> int:
-        """Its records got as far as this turn. How often the user had spoken by then."""
+        """Its records got as far as this turn. How often the user has spoken since that was opened."""
         talk = self._of(home)
         talk.last = max(talk.last, turn)
-        return talk.said
+        return len(talk.upto) - bisect_left(talk.upto, turn)
 
     def opened(self, body: str) -> None:
         """A record that is not read otherwise: that a call was proposed, the last one of its turn with what that cost."""
