@@ -95,6 +95,7 @@ HELPERS = (
     "erasing",
     "gaps",
     "commitments",
+    "rowed",
     "audit",
     "audit_begun",
     "audit_ends",
@@ -192,7 +193,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "policy": (*BOUNDARY, "core.handles", "errors", "extras", "policy"),  # handles: how types of them are spelled
     "tools": (*BOUNDARY, "errors", "tools"),
     "redactors": (*BOUNDARY, "errors", "extras", "redactors"),
-    "stores": (*BOUNDARY, "core.erasing", "core.gaps", "core.exported", "errors", "extras", "stores"),
+    "stores": (*BOUNDARY, "core.erasing", "core.gaps", "core.exported", "core.rowed", "errors", "extras", "stores"),
     # tools: where a request of the house may go, and how it is sent once
     "sinks": (
         *BOUNDARY,
@@ -214,6 +215,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "core.exported",
         "core.log",
         "core.ports",
+        "core.rowed",  # digests of rows are made again of the rows that stand
         "errors",
         "extras",
         "stores.chain",

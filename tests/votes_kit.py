@@ -119,7 +119,8 @@ class Office:
         return str(self.approvals.show(approval).status)
 
     def close(self) -> None:
-        assert stored_report(self.guard.store, [], None).problems == []  # the record, replayed, gives the tables
+        found = stored_report(self.guard.store, [], None).problems
+        assert found == [], found  # the record, replayed, gives the tables
         self.guard.close()
 
 

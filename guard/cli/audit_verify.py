@@ -111,10 +111,11 @@ def stored_report(store: Verifiable, checkpoints: Sequence[str], key: Key | None
     notes: list[Note] = []
     for path in checkpoints:
         notes += read_checkpoints(path, problems)
-    before, replay, earlier = store.tabled(), [Replay()], Earlier(store, closed)
+    before, earlier, secret = store.tabled(), Earlier(store, closed), getattr(store, "secret", b"")
+    replay = [Replay(secret)]
 
     def read() -> Iterable[tuple[Record | Begin, str]]:
-        replay[0] = told = Replay()
+        replay[0] = told = Replay(secret)
         for one, wrong in chain(earlier.records(), _records(store)):
             told.add(one.chain, one.seq, one.body)
             yield one, wrong
@@ -134,6 +135,7 @@ def stored_report(store: Verifiable, checkpoints: Sequence[str], key: Key | None
 def _stray(one: Stray) -> str:
     said = {
         "audit": "no chain has a place for this record",
+        "claims": "it takes a call that is not among the calls of the store",
         "segment_ends": "it lets records before this one be deleted, and nobody is dropping them",
     }
     return said.get(one.table, "this row is about a record that there is not")

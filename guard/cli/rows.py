@@ -54,6 +54,6 @@ def _against(store: Verifiable, replay: Replay, heads: Mapping[int, Head], *, cu
     while talks:
         behind.up_to(now)
         for talk in talks:
-            yield from ran.talk(talk)
+            yield from ran.talks.against(talk, cut=cut)
         last, talks, now = store.counted(last, _PAGE)
     yield from (Problem("", f"budget {one}") for one in store.overdrawn())

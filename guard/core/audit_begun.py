@@ -8,10 +8,10 @@ from guard.core.audit import POLICY, head_of, name_of, names_of, of, under
 from guard.core.commitments import of_arguments
 from guard.core.model import Allow, Approval, CallKey
 from guard.core.ports import Event, Redactor
-from guard.core.values import quote, sha
+from guard.core.rowed import key_shown
+from guard.core.values import quote
 
 NUL = "\0"
-_MARK = 32  # hexadecimal digits of the digest of a key
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +24,9 @@ class Taken:
 
     def members(self, redactor: Redactor) -> str:
         """What a record says of it. Of the key that the tool gets it holds a digest: whoever finds the key in a provider's log finds the record."""
-        idem = f',"idem":"{key_mark(redactor.derive(f"guard-idempotency-v1{NUL}{self.idem}"))}"' if self.idem else ""
+        idem = f',"idem":"{key_shown(redactor.derive(f"guard-idempotency-v1{NUL}{self.idem}"))}"' if self.idem else ""
         lease = f',"lease":{self.lease:g}' if self.lease else ""
         return f'"attempt":{self.attempt},"fence":{self.attempt}{idem}{lease}'
-
-
-def key_mark(key: str) -> str:
-    """What stands in a record for the idempotency key that a tool is given."""
-    return sha(key)[:_MARK]
 
 
 _FIRST = Taken()

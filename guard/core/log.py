@@ -64,6 +64,16 @@ class Stray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """A row as it stands in `table`: its columns, one of which may be an object of JSON (`detail`), and those among them that are times."""
+
+    table: str
+    columns: Mapping[str, Any]
+    detail: Any = None
+    times: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tabled:
     """What the tables say of an approval or a grant, apart from the log: its status, and in order what was voted and by whom (of a grant: who gave it).
 
@@ -74,6 +84,7 @@ class Tabled:
     votes: tuple[str, ...] = ()
     voters: tuple[str, ...] = ()
     says: Mapping[str, Any] = field(default_factory=dict)
+    row: Columns | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +102,7 @@ class Rowed:
     kind: str = ""
     effect: str = ""
     tool: str | None = None
+    says: Mapping[str, Any] = field(default_factory=dict)  # its other columns, times as records write them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +114,7 @@ class Counted:
     turns: int
     words: int
     runs: int
+    says: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

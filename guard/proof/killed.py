@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from guard.core.log import Tabled
@@ -26,6 +26,8 @@ class Killed:
         self.place: dict[str, tuple[int, int]] = {}
         self.wrong: list[Problem] = []
         self._live: dict[tuple[int, str], dict[str, Any]] = {}  # by chain: of two chains nobody knows which record came first
+        self._from: dict[str, dict[int, int]] = {}  # by kill, how far each chain had got when it was set, and when it was cleared
+        self._upto: dict[str, dict[int, int]] = {}
 
     def add(self, kind: str, found: dict[str, Any], place: tuple[int, int]) -> None:
         """The next record about a kill."""
@@ -34,6 +36,8 @@ class Killed:
         if not isinstance(name, str):
             return
         self.place[name] = place
+        if (upto := _upto(found)) is not None:
+            (self._from if kind == "kill.set" else self._upto)[name] = upto
         if kind == "kill.cleared":
             self.cleared.add(name)
             self._live.pop((place[0], name), None)
@@ -41,7 +45,8 @@ class Killed:
             scope = {"tenant": found.get("tenant"), "conversation": found.get("conversation")}
             scope["tool"] = tool.get("name") if isinstance(tool, dict) else None
             self.known[name] = {**scope, "by": str(actor.get("ref")) if isinstance(actor, dict) else ""}
-            self._live[place[0], name] = scope
+            if name not in self._from:
+                self._live[place[0], name] = scope
 
     def began(self, found: dict[str, Any], place: tuple[int, int]) -> None:
         """A call begins: none does that a kill covers which the same chain says to be in force, in the order in which both were written."""
@@ -53,6 +58,17 @@ class Killed:
                 self.wrong.append(
                     Problem("", f"kill {name} was in force by the records when a call began that it covers", *place)
                 )
+
+    def under(self, begins: Iterable[tuple[tuple[str, str, str | None], tuple[int, int]]]) -> Iterator[Problem]:
+        """Calls (tenant, conversation, tool, and where the record stands) that began under a kill, by how far each chain had got when it was set and cleared."""
+        kills = [(name, self.known[name], since) for name, since in sorted(self._from.items()) if name in self.known]
+        for call, (chain, seq) in begins if kills else ():
+            for name, scope, since in kills:
+                ends = self._upto.get(name, {}).get(chain, 0) if name in self._upto else None
+                ends = 0 if name in self.cleared and ends is None else ends  # cleared by a program of an earlier version
+                inside = seq > since.get(chain, 0) and (ends is None or seq <= ends)
+                if inside and all(scope[part] in (None, given) for part, given in zip(_SCOPE, call, strict=True)):
+                    yield Problem("", f"kill {name} was in force by the records when a call began that it covers", chain, seq)
 
     def against(
         self,
@@ -104,6 +120,13 @@ class Killed:
 
     def _problem(self, name: str, what: str) -> Problem:
         return Problem("", f"kill {name} {what}", *self.place[name])
+
+
+def _upto(found: dict[str, Any]) -> dict[int, int] | None:
+    heads = found.get("upto")
+    if not isinstance(heads, dict):
+        return None
+    return {int(chain): seq for chain, seq in heads.items() if str(chain).isdecimal() and type(seq) is int}
 
 
 def stop_digest(one: Tabled) -> str:

@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from guard.core.log import Counted, Rowed
+from guard.core.log import Rowed
+from guard.proof.by import By
 from guard.proof.chains import Problem
+from guard.proof.talks import Talks
 
-KINDS: Final = frozenset({"call.begin", "call.end", "call.unknown", "call.reconciled", "user.said"})
+ERASED: Final = "payload.erased"
+KINDS: Final = frozenset({"call.begin", "call.end", "call.unknown", "call.reconciled", "user.said", ERASED})
+PROPOSED: Final = '"kind":"call.proposed"'
 _WELL, _BADLY, _UNKNOWN, _SETTLED = (
     1,
     2,
@@ -29,45 +33,65 @@ _Key = tuple[str, str, int, int]
 class _Call:
     """One call by its records: its last attempt, how it ended, what digests of its outcome there are, what its tool does, and the last record about it."""
 
-    __slots__ = ("attempt", "digests", "ends", "place", "says")
+    __slots__ = ("attempt", "digests", "ends", "place", "rowed", "says")
 
     def __init__(self) -> None:
         self.attempt = self.ends = 0
         self.digests: tuple[str, ...] = ()
         self.place = (0, 0)
         self.says: dict[str, str] = {}
+        self.rowed = By()
 
 
 class Ran:
-    """What the records say, as they come: of each chain in their order."""
+    """What the records say, as they come: of each chain in their order. `secret` is the store's."""
 
-    def __init__(self) -> None:
+    def __init__(self, secret: bytes = b"") -> None:
         self._calls: dict[_Key, _Call] = {}
-        self._talks: dict[tuple[str, str], tuple[int, int]] = {}  # how often the user spoke, and the last turn
+        self._secret = secret
+        self.talks = Talks()
         self._seen: set[_Key] = set()
 
     def add(self, kind: str, found: dict[str, Any], place: tuple[int, int]) -> None:
         """The next record, of one of `KINDS`."""
-        tenant, conversation = found.get("tenant"), found.get("conversation")
-        if not isinstance(tenant, str) or not isinstance(conversation, str):
+        key = _key(found)
+        if key is None:
             return
-        home = (tenant, conversation)
-        said, last = self._talks.get(home, (0, 0))
-        turn, position = found.get("turn"), found.get("position")
         if kind == "user.said":
-            self._talks[home] = (said + 1, last)
-        elif type(turn) is int and type(position) is int:
-            self._talks[home] = (said, max(last, turn))
-            call = self._calls.setdefault((*home, turn, position), _Call())
+            self.talks.said(key[:2], found)
+        elif kind == ERASED:
+            for spot in _spots(found):
+                self._of((*key[:2], *spot)).rowed.erased = True
+        elif key[2] >= 0:
+            spoke, call = self.talks.turned(key[:2], key[2]), self._of(key)
+            call.rowed.add(kind, found, spoke)
             self._call(call, kind, found)
             call.place = place
 
     def turned(self, found: dict[str, Any]) -> None:
         """Another record that is read, too: its conversation had got as far as that turn."""
-        tenant, conversation, turn = (found.get(name) for name in ("tenant", "conversation", "turn"))
-        if isinstance(tenant, str) and isinstance(conversation, str) and type(turn) is int:
-            said, last = self._talks.get((tenant, conversation), (0, 0))
-            self._talks[tenant, conversation] = (said, max(last, turn))
+        key = _key(found)
+        if key is not None and key[2] >= 0:
+            self.talks.turned(key[:2], key[2])
+            if found.get("approval") and found.get("kind") != "result.delivered":
+                self._of(key).rowed.asked(found)
+
+    def opened(self, body: Any) -> None:
+        """A record that is not read otherwise; a file may hold anything in the place of its text."""
+        if isinstance(body, str) and PROPOSED in body:
+            self.talks.opened(body)
+
+    def _of(self, key: _Key) -> _Call:
+        found = self._calls.get(key)
+        if found is None:
+            found = self._calls[key] = _Call()
+        return found
+
+    def begins(self) -> Iterator[tuple[tuple[str, str, str | None], tuple[int, int]]]:
+        """Tenant, conversation and tool of each call that began, and where its record stands; again for each attempt."""
+        for key, call in self._calls.items():
+            for place in call.rowed.places:
+                yield (*key[:2], call.says.get("tool")), place
 
     def _call(self, call: _Call, kind: str, found: dict[str, Any]) -> None:
         exec_, result = found.get("exec"), found.get("result")
@@ -93,9 +117,13 @@ class Ran:
         key = (one.tenant, one.conversation, one.turn, one.position)
         self._seen.add(key)
         call = self._calls.get(key)
-        why = self._why(one, call or _Call(), cut=cut and (call is None or not call.attempt))
+        left = cut and (call is None or not call.attempt)
+        why = self._why(one, call or _Call(), cut=left)
+        if not why and one.says and not (call and call.ends & _OLDER):
+            columns = list(dict.fromkeys((call or _Call()).rowed.differing(one, self._secret, cut=left)))
+            why = f"says something else in {', '.join(columns)} than its records do" if columns else ""
         if why:
-            yield Problem("", f"call {_name(key)} {why}", *(call.place if call else ()))
+            yield Problem("", f"call {_name(key)} {why}", *(call.place if call and call.place[1] else ()))
 
     def _why(self, one: Rowed, call: _Call, *, cut: bool) -> str:
         if call.ends & _OLDER or (one.status == "alias" and not (call.attempt and _counts(call))):
@@ -147,21 +175,6 @@ class Ran:
         """The calls that are known to have begun."""
         return frozenset(key for key, call in self._calls.items() if call.attempt)
 
-    def talk(self, one: Counted) -> Iterator[Problem]:
-        """Counters that are lower than the records say."""
-        said, last = self._talks.get((one.tenant, one.conversation), (0, 0))
-        lower = [
-            f"{kept} {what} in the store, and {told} by the records"
-            for what, kept, told in (
-                ("turns", one.turns, last),
-                ("messages of the user", one.words, said),
-                ("runs", one.runs, said),
-            )
-            if kept < told
-        ]
-        if lower:
-            yield Problem("", f"conversation {one.tenant}/{one.conversation} was counted back: {'; '.join(lower)}")
-
 
 def _counts(call: _Call) -> bool:
     """Whether a call that began keeps another of the same content from running: it ended well, or nobody knows that it did not."""
@@ -180,6 +193,25 @@ def _otherwise(one: Rowed, call: _Call) -> str:
     kept = {"tool": one.tool, "kind": one.kind, "effect": one.effect}
     other = next((name for name, value in call.says.items() if kept[name] not in (None, value)), None)
     return f"has another {other} in the store ({kept[other]}) than by the records ({call.says[other]})" if other else ""
+
+
+def _key(found: dict[str, Any]) -> _Key | None:
+    """The call that a record is about: of no call where its turn is less than 0; None where it is about no conversation."""
+    tenant, conversation = found.get("tenant"), found.get("conversation")
+    if not isinstance(tenant, str) or not isinstance(conversation, str):
+        return None
+    turn, position = found.get("turn"), found.get("position")
+    return (
+        (tenant, conversation, turn, position) if type(turn) is int and type(position) is int else (tenant, conversation, -1, -1)
+    )
+
+
+def _spots(found: dict[str, Any]) -> list[tuple[int, int]]:
+    """The calls that were erased."""
+    gone = found.get("erased")
+    calls = gone.get("calls") if isinstance(gone, dict) else None
+    pairs = calls if isinstance(calls, list) else []
+    return [(pair[0], pair[1]) for pair in pairs if isinstance(pair, list) and len(pair) == 2]
 
 
 def _name(key: _Key) -> str:

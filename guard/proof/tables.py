@@ -17,6 +17,7 @@ from guard.core.values import digest
 from guard.proof import killed
 from guard.proof.chains import Problem
 from guard.proof.granted import Granted
+from guard.proof.marked import Marked
 from guard.proof.ran import KINDS, Ran
 
 _ENDS: Final = {
@@ -64,7 +65,8 @@ class Carried(NamedTuple):
 class Replay:
     """What the records say of each approval, as they come: the status that it has behind them, what was voted that counts and by whom, and its terms."""
 
-    def __init__(self) -> None:
+    def __init__(self, secret: bytes = b"") -> None:
+        self.secret = secret  # the store's, with which digests of rows were made
         self.status: dict[str, str] = {}
         self.votes: dict[str, list[str]] = {}
         self.voters: dict[str, list[str]] = {}
@@ -73,30 +75,33 @@ class Replay:
         self.begun: dict[str, tuple[_Call, int, bool]] = {}  # the call, its last attempt, and whether it has ended well
         self.place: dict[str, Place] = {}  # the last record about it
         self.wrong: list[Problem] = []
-        self.grants, self.ran, self.kills = Granted(), Ran(), killed.Killed()
+        self.grants, self.ran, self.kills, self.marked = Granted(), Ran(secret), killed.Killed(), Marked()
 
     def add(self, chain: int, seq: int, body: str) -> None:
         """The next record of its chain. One that cannot be read says nothing, as its hash will tell."""
         if not isinstance(body, str) or not (_MARK in body or killed.MARK in body or _kind(body) in KINDS):
+            self.ran.opened(body)
             return
         try:
             found = json.loads(body)
         except (ValueError, RecursionError):
             return
-        name, kind = (found.get("approval"), found.get("kind")) if isinstance(found, dict) else (None, None)
-        if not isinstance(kind, str):
-            return
-        self.grants.add(kind, found, (chain, seq))
+        if isinstance(found, dict) and isinstance(found.get("kind"), str):
+            self._add(found["kind"], found, (chain, seq))
+
+    def _add(self, kind: str, found: dict[str, Any], place: Place) -> None:
+        self.grants.add(kind, found, place)
+        self.marked.add(found.get("rows"), place)
         if kind.startswith("kill."):
-            self.kills.add(kind, found, (chain, seq))
+            self.kills.add(kind, found, place)
         if kind == "call.begin":
-            self.kills.began(found, (chain, seq))
+            self.kills.began(found, place)
         if kind in KINDS:
-            self.ran.add(kind, found, (chain, seq))
+            self.ran.add(kind, found, place)
         else:
             self.ran.turned(found)
-        if isinstance(name, str):
-            self._told(name, kind, found, (chain, seq))
+        if isinstance(found.get("approval"), str):
+            self._told(found["approval"], kind, found, place)
 
     def _told(self, name: str, kind: str, found: dict[str, Any], place: Place) -> None:
         given = found.get("approval_state")
@@ -171,10 +176,14 @@ class Replay:
         `carried`: where earlier records left with closed months, what stood then. No approval was open then, so what is over is not compared.
         """
         yield from self.wrong
+        yield from self.marked.against(before, after, self.secret)
+        yield from self.grants.uses(before, after, cut=carried is not None)
         if carried is not None:
             before, after = self._without(before, carried.grants), self._without(after, carried.grants)
+        before, after = ({name: one for name, one in found.items() if one.status != "used"} for found in (before, after))
         grants = {name: one for name, one in after.items() if one.status in ("given", "revoked") and name.startswith("gr_")}
         kills = {name: one for name, one in after.items() if _stop(name, one)}
+        yield from self.kills.under(self.ran.begins())
         yield from self.kills.against(before, kills, None if carried is None else carried.kills, cut=carried is not None)
         for name in sorted({*before, *self.status} - {*grants, *kills, *self.grants.given, *self.kills.known}):
             one = after.get(name)

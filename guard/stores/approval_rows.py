@@ -12,8 +12,9 @@ from typing import Any, get_args
 
 from guard.core import names
 from guard.core.approval import Approval, ApprovalStatus, Vote, Words
+from guard.core.rowed import said
 from guard.errors import StoreError
-from guard.stores.rows import Columns, dump, load, whole
+from guard.stores.rows import Columns, dump, load, name_of, whole
 from guard.stores.sql import FAR
 from guard.stores.tables import Asked
 
@@ -83,6 +84,29 @@ def approval_columns(asked: Asked, conversation: str, payload: str) -> Columns:
         approval_detail(approval),
         payload,
     )
+
+
+_COLUMNS = (
+    *("conversation", "fingerprint", "status", "run", "decided_run", "branch", "turn", "position", "requested_at", "expires_at"),
+    *("decided_at", "decided_by", "escalate_at"),
+)
+_MOMENTS = frozenset({"requested_at", "expires_at", "decided_at", "escalate_at"})
+
+
+def told(columns: Columns) -> dict[str, str]:
+    """The columns of `sql.OPEN` by name, each as a text, the detail by its parts: what may be compared with what stands."""
+    return said(dict(zip(_COLUMNS, columns[1:-2], strict=True)), columns[-2], _MOMENTS)
+
+
+def told_before(row: Columns) -> dict[str, str]:
+    """The same of the columns of `sql.ASKED`, as far as they say it."""
+    names = ("fingerprint", "status", "run", "decided_run", "branch", "turn", "position", "requested_at", "expires_at")
+    home = name_of((row[14], row[15]))
+    found = said(
+        {"conversation": home, **dict(zip((*names, "decided_at", "decided_by"), row[1:12], strict=True))}, row[12], _MOMENTS
+    )
+    waits = row[2] == "pending" and found.get("detail.escalated_at") == "null"
+    return found | {"escalate_at": found.get("detail.escalate_at", "null") if waits else "null"}
 
 
 def asked_row(columns: Columns) -> Asked:

@@ -14,6 +14,7 @@ from guard.core.model import Approval, CallKey
 from guard.core.ports import CallRow, Claim, ClaimAnswer, Conflict, Event, InDoubt, Replay, Vaulted, Won
 from guard.core.reasons import Reason
 from guard.core.replacing import replace
+from guard.core.rowed import begun
 from guard.stores import grants, kills, vault
 from guard.stores.approvals import LIVE, look
 from guard.stores.budgets import release
@@ -218,10 +219,9 @@ def _take(tables: Tables, command: Claim, before: CallRow | None, drawing: grant
     until = tables.now + command.lease
     if drawing is not None:
         grants.write(tables, drawing, home, (row.key.turn, row.key.position), row.fingerprint)
-    tables.append(command.event(attempt) if callable(command.event) else command.event)
-    taken = replace(
-        row, status="started", at=tables.now, run=run, attempt=attempt, lease=until, idem=idem, executor=me(row.executor)
-    )
+    executor, event = me(row.executor), command.event(attempt) if callable(command.event) else command.event
+    taken = replace(row, status="started", at=tables.now, run=run, attempt=attempt, lease=until, idem=idem, executor=executor)
+    tables.append(begun(event, replace(taken, run=run if before else row.run), executor))
     tables.put(taken)
     return Won(at=tables.now, attempt=attempt, idem=idem, lease=command.lease)
 

@@ -7,14 +7,16 @@ and were not spent, with their held calls, and gives back what those drew. Share
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from guard.core.killing import SetKill
 from guard.core.kills import Kill, Stop, stopping
+from guard.core.log import Head
 from guard.core.model import Approval, ConversationRef
 from guard.core.ports import Event
 from guard.core.replacing import replace
+from guard.core.values import Json
 from guard.errors import ApprovalError
 from guard.stores import grant_ends
 from guard.stores.approvals import LIVE, look
@@ -64,8 +66,8 @@ def set_kill(tables: Tables, command: SetKill) -> Kill:
     open_ = [now for asked in tables.open_under(command.kill.stop) if (now := look(tables, asked)).approval.status in LIVE]
     pending = sum(asked.approval.status == "pending" for asked in open_)
     kill = replace(command.kill, at=tables.now, cancelled=pending, revoked=len(open_) - pending)
+    tables.append(_placed(command.event(kill), tables.heads_now()))
     tables.keep_kill(kill)
-    tables.append(command.event(kill))
     spots: list[tuple[Home, Place]] = []
     for first in range(0, len(open_), _PORTION):
         portion = open_[first : first + _PORTION]
@@ -107,6 +109,12 @@ def clear_kill(tables: Tables, kill_id: str, by: str, reason: str, event: Callab
     if kill.cleared_at is not None:
         return ApprovalError("already_decided", f"already cleared by {kill.cleared_by} at {time_text(kill.cleared_at)}")
     cleared = replace(kill, cleared_by=by, cleared_at=tables.now, cleared_why=reason)
-    tables.append(event(cleared))
+    tables.append(_placed(event(cleared), tables.heads_now()))
     tables.keep_kill(cleared)
     return cleared
+
+
+def _placed(event: Event, heads: Mapping[int, Head]) -> Event:
+    """The record of a kill with how far each chain had got: nobody takes a call while one is set, so whatever it covers and begins behind that began under it."""
+    upto: dict[str, Json] = {str(chain): seq for chain, (seq, _) in sorted(heads.items())}
+    return {**event, "upto": upto} if isinstance(event, dict) else event

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from guard.core.ports import Claim
+from guard.core.rowed import begun
 from guard.stores import rows
 from guard.stores.executors import me
 from guard.stores.locks import OPEN, Lock
@@ -25,10 +26,11 @@ def plain(command: Claim, epoch: int, lock: Lock = OPEN) -> Plain | None:
     if command.aim is not None:  # other conversations have to be looked at
         return None
     event = command.event(1) if callable(command.event) else command.event
-    return Plain(_columns(command, epoch, lock), event, row.idem, command.lease)
+    executor = me(row.executor)
+    return Plain(_columns(command, epoch, lock, executor), begun(event, row, executor), row.idem, command.lease)
 
 
-def _columns(command: Claim, epoch: int, lock: Lock) -> tuple[Any, ...]:
+def _columns(command: Claim, epoch: int, lock: Lock, executor: str) -> tuple[Any, ...]:
     row, key = command.row, command.row.key
     name = name_of((key.ref.tenant, key.ref.conversation))
     payload = f"call:{name}:{key.turn}:{key.position}"
@@ -53,7 +55,7 @@ def _columns(command: Claim, epoch: int, lock: Lock) -> tuple[Any, ...]:
         row.effect,
         command.lease,
         row.idem,
-        me(row.executor),
+        executor,
         payload,
         lock.shut(payload, rows.call_payload(row)),
     )

@@ -63,7 +63,7 @@ class PostgresBackend:
         def whole(wire: Wire) -> T:
             wire.execute(postgres_sql.BEGIN_READ)
             tables = Reading(wire, self.clock() if self._given else None, self.lock)
-            tables.tail = self.tail
+            tables.tail, tables.marks.secret = self.tail, self.secret
             answer = work(tables)
             tables.finish()
             if self.tail.size > MANY:
@@ -89,6 +89,7 @@ class PostgresBackend:
         try:
             wire.begin(postgres_sql.BEGIN_WRITE)
             tables = Writing(wire, self.clock() if self._given else None, self.lock, about=about, sure=sure)
+            tables.marks.secret = self.secret
             answer = work(tables)
             tables.finish()
         except FailedError as failed:

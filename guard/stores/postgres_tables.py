@@ -100,7 +100,7 @@ class Writing(Heeding, Reading):
         how = self._start().first()
         if how is None or how[1] == "off":
             raise StoreError("the database does not keep to synchronous_commit = on")
-        sealed = seal(self.connection, self._events, self.now) if self._events else []
+        sealed = seal(self.connection, self.marks.told(self._events), self.now) if self._events else []
         self.connection.commit()
         rows_of = [found for reply in sealed if (found := reply.first()) is not None]
         self.heads = {int(chain): (int(seq), str(own)) for chain, seq, own in rows_of}

@@ -14,6 +14,7 @@ from guard.stores import approval_rows, rows, sql
 from guard.stores.approvals import is_due
 from guard.stores.locks import OPEN, Lock
 from guard.stores.payload_keys import CODE
+from guard.stores.row_marks import Marks
 from guard.stores.rows import name_of
 from guard.stores.tables import Asked, Home, Place, Wanted
 
@@ -37,6 +38,8 @@ class Statements:
         self.now = now
         self.lock = lock
         self._bodies: dict[str, str] = {}  # the raw values of the approvals that were read in this transaction
+        self._rows: dict[str, Any] = {}  # and their columns
+        self.marks = Marks()
 
     def flush(self) -> None:
         """Write what is kept back, so that it is found by what is asked next."""
@@ -105,6 +108,7 @@ class SqlApprovals(Statements):
                 raise
             opened = ""
         self._bodies[row[0]] = opened
+        self._rows[row[0]] = row
         return approval_rows.asked_row(
             row if opened is body else (*row[: approval_rows.BODY], opened, *row[approval_rows.BODY + 1 :])
         )
@@ -118,15 +122,19 @@ class SqlApprovals(Statements):
         approval = asked.approval
         name = name_of((approval.tenant, approval.conversation))
         payload = f"approval:{approval.id}"
-        self.run(sql.OPEN, *approval_rows.approval_columns(asked, name, payload))
+        columns = approval_rows.approval_columns(asked, name, payload)
+        self.run(sql.OPEN, *columns)
+        self.marks.add("approvals", approval.id, approval_rows.told(columns))
         self.payload(payload, "approval", approval_rows.approval_payload(approval))
 
     def close_asked(self, asked: Asked) -> None:
         """Keep a new status."""
         approval = asked.approval
+        columns = approval_rows.approval_columns(asked, name_of((approval.tenant, approval.conversation)), "")
         values = (approval.status, asked.decided_run, approval.decided_at, approval.decided_by)
-        detail = approval_rows.approval_detail(approval)
-        self.run(sql.CLOSE_ASKED, *values, approval.ends_at, approval_rows.escalates(approval), detail, approval.id)
+        self.run(sql.CLOSE_ASKED, *values, approval.ends_at, *columns[-3:-1], approval.id)
+        before = self._rows.get(approval.id)
+        self.marks.add("approvals", approval.id, approval_rows.told(columns), before and approval_rows.told_before(before))
         body = approval_rows.approval_payload(approval)
         if self._bodies.get(approval.id) != body:  # what a person wrote is new, a status is no raw value
             self._bodies[approval.id] = body

@@ -6,6 +6,7 @@ A row that cannot be read is one grant less: it lets nothing run. Comes after `s
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
@@ -14,6 +15,7 @@ from guard.core import names
 from guard.core.grants import Giver, Grant
 from guard.core.offers import SCOPES
 from guard.core.ports import CallRow
+from guard.core.rowed import said
 from guard.errors import StoreError
 from guard.stores import rows, sql
 from guard.stores.locks import Lock
@@ -48,6 +50,7 @@ AGED = (
 WIPED = "UPDATE grants SET erased = ? WHERE id = ?"
 _RAW = ("constraint", "reason", "revoked_why", "salt", "veil")
 _DRAWN = ("used", "summed")
+_NAMED = ("tenant", "principal", "tool", "approval", "at", "until", "revoked")
 
 
 class SqlGrants(SqlBudgets):
@@ -75,8 +78,10 @@ class SqlGrants(SqlBudgets):
         raw = {name: fields.pop(name) for name in _RAW}
         raw |= {"names": whose} if (whose := names.pairs(grant.people)) else {}
         payload = self.payload(f"grant:{grant.id}", "grant", rows.dump(raw))
-        named = (grant.id, grant.tenant, grant.principal, grant.tool, grant.approval)
-        self.run(KEEP, *named, grant.at, grant.until, grant.revoked_at, rows.dump(fields), payload)
+        columns = (grant.tenant, grant.principal, grant.tool, grant.approval, grant.at, grant.until, grant.revoked_at)
+        detail = rows.dump(fields)
+        self.run(KEEP, grant.id, *columns, detail, payload)
+        self.marks.add("grants", grant.id, told(columns, detail))
 
     def grants_from(self, home: Home) -> tuple[tuple[Place, Grant], ...]:
         """Grants that came from calls of a conversation."""
@@ -113,7 +118,19 @@ class SqlGrants(SqlBudgets):
 
     def put_under(self, home: Home, place: Place, grant_id: str, amount: Decimal) -> None:
         """Remember which grant a call uses."""
-        self.run(PUT_UNDER, name_of(home), *place, grant_id, str(amount), self.now)
+        name = name_of(home)
+        self.run(PUT_UNDER, name, *place, grant_id, str(amount), self.now)
+        self.marks.add("grant_uses", "/".join(map(str, (name, *place))), use_told(grant_id, str(amount), self.now))
+
+
+def told(columns: Sequence[Any], detail: Any) -> dict[str, str]:
+    """The columns of a grant from its tenant to when it was revoked, and the detail by its parts, as texts."""
+    return said(dict(zip(_NAMED, columns, strict=True)), detail, ("at", "until", "revoked"))
+
+
+def use_told(grant_id: Any, amount: Any, at: Any) -> dict[str, str]:
+    """The columns of a use, as texts."""
+    return said({"grant_id": grant_id, "amount": amount, "at": at}, None, ("at",))
 
 
 def _read(found: list[Any], lock: Lock) -> tuple[Grant, ...]:

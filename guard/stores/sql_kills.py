@@ -10,6 +10,7 @@ from typing import Any
 
 from guard.core import names
 from guard.core.kills import Kill, Stop
+from guard.core.rowed import said
 from guard.errors import StoreError
 from guard.stores import rows, sql
 from guard.stores.locks import Lock
@@ -61,6 +62,7 @@ class SqlKills(SqlBudgets):
         payload = self.payload(f"kill:{kill.id}", "kill", rows.dump(raw))
         detail = rows.dump({name: getattr(kill, name) for name in _DETAIL})
         self.run(KEEP, stop.id, stop.tenant, stop.conversation, stop.tool, kill.at, kill.cleared_at, detail, payload)
+        self.marks.add("kills", stop.id, told((stop.tenant, stop.conversation, stop.tool, kill.at, kill.cleared_at), detail))
 
     def open_under(self, stop: Stop) -> tuple[Asked, ...]:
         """Live approvals about calls that it covers."""
@@ -71,6 +73,13 @@ class SqlKills(SqlBudgets):
 
     def foresee_ends(self, spots: Sequence[tuple[Home, Place]]) -> None:
         """As for `heed`."""
+
+
+def told(columns: Sequence[Any], detail: Any) -> dict[str, str]:
+    """Tenant, conversation, tool, when it was set and cleared, and the detail by its parts, as texts."""
+    tenant, conversation, tool, at, cleared = columns
+    found = {"tenant": tenant, "conversation": conversation, "tool": tool}
+    return said({**found, "at": at, "cleared": cleared}, detail, ("at", "cleared"))
 
 
 def stops_of(found: Sequence[Any]) -> tuple[Stop, ...]:

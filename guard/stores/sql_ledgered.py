@@ -17,14 +17,38 @@ from guard.stores import rows
 from guard.stores.budget_tables import EXACT, ZERO
 from guard.stores.locks import Lock
 from guard.stores.sql_segments import SqlSegments
+from guard.stores.stamp import time_text
 
+_SAYS = (
+    "fingerprint",
+    "mark",
+    "target",
+    "run",
+    "idem",
+    "executor",
+    "approval",
+    "name",
+    "branch",
+    "owned",
+    "lease",
+    "at",
+    "ended",
+    "erased",
+    "payload",
+)
+_CLAIM = ("fingerprint", "approval", "at")
 _CALLS = (
-    "SELECT c.conversation, c.turn, c.position, t.tenant, t.conversation, c.status, c.attempt,"
-    " (SELECT COUNT(*) FROM claims k WHERE k.conversation = c.conversation AND k.turn = c.turn AND k.position = c.position), c.outcome, p.body, c.kind, c.effect, c.tool"
+    "SELECT c.conversation, c.turn, c.position, t.tenant, t.conversation, c.status, c.attempt, CASE WHEN k.conversation IS NULL THEN 0 ELSE 1 END, c.outcome, p.body,"  # noqa: S608 - our own names
+    f" c.kind, c.effect, c.tool, {', '.join(f'c.{name}' for name in _SAYS)}, {', '.join(f'k.{name}' for name in _CLAIM)}"
     " FROM calls c JOIN conversations t ON t.id = c.conversation LEFT JOIN payloads p ON p.id = c.payload"
+    " LEFT JOIN claims k ON k.conversation = c.conversation AND k.turn = c.turn AND k.position = c.position"
     " WHERE (c.conversation, c.turn, c.position) > (?, ?, ?) ORDER BY c.conversation, c.turn, c.position LIMIT ?"
 )
-_TALKS = "SELECT id, tenant, conversation, turns, words, run FROM conversations WHERE id > ? ORDER BY id LIMIT ?"
+_COUNTERS = ("steps", "tokens", "total_tokens", "known", "total_known", "cost", "total_cost", "started")
+_TALKS = (
+    f"SELECT id, tenant, conversation, turns, words, run, principal, {', '.join(_COUNTERS)}"  # noqa: S608 - our own names
+    " FROM conversations WHERE id > ? ORDER BY id LIMIT ?"
+)
 _DRAWS = (
     "SELECT conversation, turn, position, number, budget, amount FROM draws WHERE (conversation, turn, position, number) > (?, ?, ?, ?)"
     " ORDER BY conversation, turn, position, number LIMIT ?"
@@ -44,8 +68,7 @@ class SqlLedgered(SqlSegments):
     def counted(self, after: str, limit: int) -> tuple[str, tuple[Counted, ...]]:
         """Counters of conversations behind one, and the last one."""
         found = self.all(_TALKS, (after, limit))
-        names = ("tenant", "conversation", "turns", "words", "runs")
-        return (str(found[-1][0]) if found else ""), tuple(Counted(**dict(zip(names, row[1:], strict=True))) for row in found)
+        return (str(found[-1][0]) if found else ""), tuple(map(_counted, found))
 
     def overdrawn(self) -> tuple[str, ...]:
         """Budgets whose total is not the sum of what calls hold of them."""
@@ -66,8 +89,19 @@ class SqlLedgered(SqlSegments):
         return (*odd, *(f"{name} is missing, and {own} is drawn" for name, own in sums.items() if own))
 
 
+def _counted(row: Sequence[Any]) -> Counted:
+    name, tenant, conversation, turns, words, runs, principal, *counters = row
+    says = dict(zip(_COUNTERS, counters, strict=True))
+    says |= {"started": _moment(says["started"])} | {one: _cost(says[one]) for one in ("cost", "total_cost")}
+    says |= {"id": name, "principal": principal}
+    return Counted(tenant=tenant, conversation=conversation, turns=turns, words=words, runs=runs, says=says)
+
+
 def _rowed(row: Sequence[Any], lock: Lock) -> Rowed:
-    name, turn, position, tenant, conversation, status, attempt, claimed, outcome, body, kind, effect, tool = row
+    name, turn, position, tenant, conversation, status, attempt, claimed, outcome, body, kind, effect, tool, *more = row
+    own = f"call:{name}:{turn}:{position}"
+    says: dict[str, Any] = dict(zip((*_SAYS, *(f"claim_{one}" for one in _CLAIM)), more, strict=True))
+    says |= {one: _moment(says[one]) for one in ("at", "ended", "claim_at")} | {"own": own}
     return Rowed(
         tenant=str(tenant),
         conversation=str(conversation),
@@ -76,11 +110,24 @@ def _rowed(row: Sequence[Any], lock: Lock) -> Rowed:
         status=str(status),
         attempt=attempt,
         claimed=bool(claimed),
-        digest=_digest(f"call:{name}:{turn}:{position}", outcome, body, lock),
+        digest=_digest(own, outcome, body, lock),
         kind=str(kind),
         effect=str(effect),
         tool=None if tool is None else str(tool),
+        says=says,
     )
+
+
+def _moment(value: Any) -> Any:
+    """A time as records write it; what is none stays as it is."""
+    try:
+        return time_text(value) if isinstance(value, int | float) else value
+    except (ValueError, OverflowError):
+        return repr(value)
+
+
+def _cost(value: Any) -> Any:
+    return None if value is None else _amount(value)
 
 
 def _digest(name: str, outcome: Any, body: Any, lock: Lock) -> str | None:

@@ -27,11 +27,22 @@ ABOUT_NONE = {
 """Each is one statement, so that a record and what is filed about it meanwhile are both seen, or neither."""
 OPENED = "SELECT chain, seq FROM segment_ends WHERE dropping <> 0 LIMIT ?"
 """Only the transaction that drops a segment says so."""
-STATES = "SELECT id, status, fingerprint, expires_at, detail, conversation, turn, position FROM approvals"
-VOTED = "SELECT approval, status, voter FROM votes ORDER BY approval, number"
-GRANTED = "SELECT g.id, g.tenant, g.principal, g.tool, g.approval, g.until, g.revoked, g.detail, p.body FROM grants g LEFT JOIN payloads p ON p.id = g.payload"
-
-KILLS = "SELECT id, tenant, conversation, tool, cleared, detail FROM kills"
+TAKEN = (
+    "SELECT conversation, turn FROM claims k WHERE NOT EXISTS (SELECT 1 FROM calls c WHERE c.conversation = k.conversation AND c.turn = k.turn"
+    " AND c.position = k.position) LIMIT ?"
+)
+"""Claims of calls that there are not: whoever comes to their place would not be let."""
+STATES = (
+    "SELECT id, conversation, fingerprint, status, run, decided_run, branch, turn, position, requested_at, expires_at, decided_at, decided_by,"
+    " escalate_at, detail, payload FROM approvals"
+)
+VOTED = "SELECT approval, number, status, voter, roles, at, detail, payload FROM votes ORDER BY approval, number"
+GRANTED = (
+    "SELECT g.id, g.tenant, g.principal, g.tool, g.approval, g.at, g.until, g.revoked, g.detail, g.erased, g.payload, p.body"
+    " FROM grants g LEFT JOIN payloads p ON p.id = g.payload"
+)
+USED = "SELECT conversation, turn, position, grant_id, amount, at FROM grant_uses"
+KILLS = "SELECT id, tenant, conversation, tool, at, cleared, detail, payload FROM kills"
 
 
 class SqlLog(SqlLedgered):
@@ -49,17 +60,18 @@ class SqlLog(SqlLedgered):
         """Rows where no record can be."""
         found = {"audit": self.all(ELSEWHERE, (chains, _SOME))}
         found |= {table: self.all(statement, (_SOME,)) for table, statement in ABOUT_NONE.items()}
-        found["segment_ends"] = self.all(OPENED, (_SOME,))
+        found |= {"segment_ends": self.all(OPENED, (_SOME,)), "claims": self.all(TAKEN, (_SOME,))}
         return tuple(Stray(table=table, chain=chain, seq=seq) for table, rows in found.items() for chain, seq in rows)
 
     def tabled(self) -> Mapping[str, Tabled]:
         """Approvals with their votes, kills, and grants."""
-        votes: dict[str, list[tuple[str, str]]] = {}
-        for name, vote, voter in self.all(VOTED, ()):
-            votes.setdefault(str(name), []).append((str(vote), str(voter)))
+        votes: dict[str, list[Any]] = {}
+        for row in self.all(VOTED, ()):
+            votes.setdefault(str(row[0]), []).append(row)
         found = {str(row[0]): tabled.approval_row(row, votes.pop(str(row[0]), [])) for row in self.all(STATES, ())}
-        found |= {name: tabled.voted("missing", given) for name, given in votes.items()}
+        found |= {name: tabled.voted("missing", [(str(one[2]), str(one[3])) for one in given]) for name, given in votes.items()}
         found |= {str(row[0]): tabled.kill_row(row) for row in self.all(KILLS, ())}
+        found |= {"/".join(map(str, row[:3])): tabled.use_row(row) for row in self.all(USED, ())}
         return found | {str(row[0]): tabled.grant_row(row, self.lock) for row in self.all(GRANTED, ())}
 
     def checkpoints(self, *, unsent: bool) -> tuple[Checkpoint, ...]:

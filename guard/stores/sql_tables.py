@@ -242,7 +242,7 @@ class SqlTables(SqlOutbox, SqlGrants, SqlKills, SqlLog, SqlUnresolved, SqlSearch
     def flush(self) -> None:
         """Seal and write what was appended behind the newest record."""
         if self._events:
-            events, self._events = self._events, []
+            events, self._events = self.marks.told(self._events), []
             made = write_all(events, 0, self._newest(), self.stamps, self.now)
             self.connection.executemany(sql.APPEND, made)
             _, seq, _, own, _ = made[-1]

@@ -69,6 +69,7 @@ class SqliteBackend:
             nonlocal heads
             tables = FileTables(connection, self.clock(), self.stamps, connection.known, self.watermark, self.lock)
             heads, tables.tail = tables.heads, self.tail
+            tables.marks.secret = self.secret
             answer = work(tables)
             tables.flush()
             return answer

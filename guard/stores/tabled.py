@@ -12,10 +12,12 @@ from typing import Any
 from guard.core.approval import Approval
 from guard.core.grants import ERASED, Grant
 from guard.core.kills import Kill
-from guard.core.log import Tabled
+from guard.core.log import Columns, Tabled
+from guard.core.replacing import replace
 from guard.errors import StoreError
 from guard.stores import rows
 from guard.stores.locks import Lock
+from guard.stores.sql_grants import grant_row as grant_of_row
 
 Voted = Sequence[tuple[str, str]]
 """What was voted, and by whom."""
@@ -24,6 +26,24 @@ _WHAT = {"principal": "requester", "tool": "tool", "definition": "definition", "
 """Who asked for which tool, and who made this revision: by the name of it here where it stands in the row."""
 _GIVEN = ("scope", "uses", "until", "need", "tenant", "principal", "conversation", "tool", "definition", "approval")
 _BOUNDS = ("field", "at_most", "sum", "fingerprint", "others")  # of a constraint, what a record shows as it is
+
+
+_STANDS = (
+    "conversation",
+    "fingerprint",
+    "status",
+    "run",
+    "decided_run",
+    "branch",
+    "turn",
+    "position",
+    "requested_at",
+    "expires_at",
+)
+_ASKED = (*_STANDS, "decided_at", "decided_by", "escalate_at")
+_TIMES = frozenset({"requested_at", "expires_at", "decided_at", "escalate_at", "at", "until", "revoked", "cleared"})
+_VOTE = ("number", "status", "voter", "roles", "at", "revision", "fingerprint", "presented", "assurance", "via")
+"""A vote as its own row has it; its approval's has the same."""
 
 
 def voted(status: str, votes: Voted, **says: Any) -> Tabled:
@@ -40,14 +60,52 @@ def of_approval(approval: Approval, votes: Voted) -> Tabled:
     return _approval(approval.status, votes, detail, kept, place, decide_by=ends, fingerprint=approval.fingerprint)
 
 
-def approval_row(row: Sequence[Any], votes: Voted) -> Tabled:
-    """A row with id, status, fingerprint, end, detail, conversation, turn and position. The end is the one that is next: to decide, or to use what was approved."""
-    _, status, fingerprint, ends, text, *place = row
-    detail = _object(text)
+def approval_row(row: Sequence[Any], votes: Sequence[Sequence[Any]]) -> Tabled:
+    """A row of `sql_log.STATES` and its votes. The end is the one that is next: to decide, or to use what was approved."""
+    name, *stands, text, payload = row
+    columns = dict(zip(_ASKED, stands, strict=True))
+    status, ends, detail = columns["status"], columns["expires_at"], _object(text)
     if status == "approved" and detail.get("use_by") is not None:
         detail["use_by"], ends = ends, detail.get("expires_at")
-    kept = [_list(vote)[1:3] for vote in _list(detail.get("votes"))]
-    return _approval(str(status), votes, detail, kept, place, decide_by=ends, fingerprint=fingerprint)
+    kept = _list(detail.get("votes"))
+    beside = _beside("approvals", payload, f"approval:{name}") + _voted_otherwise(str(name), votes, kept)
+    place = columns["conversation"], columns["turn"], columns["position"]
+    pairs = [_list(vote)[1:3] for vote in kept]
+    says = {"decide_by": ends, "fingerprint": columns["fingerprint"]}
+    made = _approval(str(status), [(str(one[2]), str(one[3])) for one in votes], detail, pairs, place, **says)
+    stood = Columns(table="approvals", columns=columns, detail=text, times=_TIMES)
+    return replace(made, says={**made.says, "beside": beside}, row=stood)
+
+
+def _beside(table: str, payload: Any, own: str) -> list[str]:
+    """Whether a row's raw values are said to stand elsewhere than in the payload of its own."""
+    return [] if payload == own else [f"{table}.payload"]
+
+
+def _voted_otherwise(name: str, votes: Sequence[Sequence[Any]], kept: list[Any]) -> list[str]:
+    """The columns of votes that differ from what their approval's row says of them. Payloads may be gone; what they are called stays."""
+    found: list[str] = []
+    for row, vote in zip(votes, kept, strict=False):
+        _, number, *columns, at, detail, payload = row
+        own = [number, *columns[:2], _parsed(columns[2]), at, *(_object(detail).get(one) for one in _VOTE[5:])]
+        said = [*_list(vote), *([None] * len(_VOTE))]
+        older = not _object(detail)  # its row had no detail then
+        found += [
+            f"votes.{one}" for one, a, b in zip(_VOTE[: 5 if older else None], own, said, strict=False) if _plain(a) != _plain(b)
+        ]
+        found += _beside("votes", payload, f"vote:{name}:{number}")
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return [_number(one) for one in value] if isinstance(value, list | tuple) else _number(value)
+
+
+def _parsed(text: Any) -> Any:
+    try:
+        return rows.load(text) if isinstance(text, str) else text
+    except StoreError:
+        return None
 
 
 def _approval(
@@ -69,15 +127,38 @@ def of_grant(grant: Grant) -> Tabled:
 
 def grant_row(row: Sequence[Any], lock: Lock) -> Tabled:
     """A row with id, tenant, person, tool, approval, end, when it was revoked, detail and payload. Where a column and the detail differ, it says neither."""
-    name, tenant, principal, tool, approval, until, revoked, text, body = row
+    name, tenant, principal, tool, approval, at, until, revoked, text, erased, payload, body = row
     detail = _object(text)
+    named = {"tenant": tenant, "principal": principal, "tool": tool, "approval": approval, "at": at, "until": until}
     columns = {"tenant": tenant, "principal": principal, "tool": tool, "approval": approval, "until": _number(until)}
     given = {one: _number(detail.get(one)) for one in _GIVEN}
     differing = {one: f"{value} and {given[one]}" for one, value in columns.items() if given[one] != value}
     if (revoked is None) != (detail.get("revoked_at") is None):
         differing["revoked"] = "one of them says that it was revoked"
     givers = [str(one.get("by")) for one in _list(detail.get("givers")) if isinstance(one, dict)]
-    return _grant({**given, **differing}, givers, revoked, _constraint(str(name), body, lock))
+    constraint = _constraint(str(name), body, lock)
+    made = _grant({**given, **differing}, givers, revoked, constraint)
+    says = {
+        **made.says,
+        "beside": _beside("grants", payload, f"grant:{name}"),
+        "erased": erased is not None or constraint == ERASED,
+    }
+    terms = None if constraint in (None, ERASED) else _terms(str(name), text, body, lock)
+    stood = Columns(table="grants", columns={**named, "revoked": revoked}, detail=text, times=_TIMES)
+    return replace(made, says={**says, **({} if terms is None else {"terms": terms})}, row=stood)
+
+
+def use_row(row: Sequence[Any]) -> Tabled:
+    """A row of `sql_log.USED`: which grant a call used, how much it drew, and when."""
+    *_, grant, amount, at = row
+    stood = Columns(table="grant_uses", columns={"grant_id": grant, "amount": amount, "at": at}, times=_TIMES)
+    return Tabled(status="used", row=stood)
+
+
+def _terms(name: str, detail: Any, body: Any, lock: Lock) -> str | None:
+    """The digest of what it permits, as its record has it; "?" for one that cannot be read, which lets nothing run."""
+    found = grant_of_row((name, detail, body), lock)
+    return "?" if found is None else found.terms
 
 
 def of_kill(kill: Kill) -> Tabled:
@@ -87,9 +168,12 @@ def of_kill(kill: Kill) -> Tabled:
 
 
 def kill_row(row: Sequence[Any]) -> Tabled:
-    """A row with id, tenant, conversation, tool, when it was cleared, and detail."""
-    _, tenant, conversation, tool, cleared, text = row
-    return _kill(_object(text).get("by"), cleared, tenant=tenant, conversation=conversation, tool=tool)
+    """A row with id, tenant, conversation, tool, when it was set and cleared, detail and payload."""
+    name, tenant, conversation, tool, at, cleared, text, payload = row
+    made = _kill(_object(text).get("by"), cleared, tenant=tenant, conversation=conversation, tool=tool)
+    columns = {"tenant": tenant, "conversation": conversation, "tool": tool, "at": at, "cleared": cleared}
+    stood = Columns(table="kills", columns=columns, detail=text, times=_TIMES)
+    return replace(made, says={**made.says, "beside": _beside("kills", payload, f"kill:{name}")}, row=stood)
 
 
 def _kill(by: Any, cleared: Any, **says: Any) -> Tabled:

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from guard.core.model import Approval, ConversationRef, Usage
 from guard.core.ports import Again, CallRow, Event, Opened, OpenTurn
+from guard.core.values import Json, encode
 from guard.stores.approvals import withdraw
 from guard.stores.budget_tables import EXACT, ZERO
 from guard.stores.owners import home_of, own
@@ -19,9 +20,9 @@ from guard.stores.tables import Asked, Home, Mark, Tables, Talk
 def say(tables: Tables, ref: ConversationRef, text: tuple[str, str], event: Event) -> None:
     """Keep the user's words, with their salt; a new run begins with fresh counters."""
     talk = tables.talk(own(tables, ref))
-    tables.append(event)
     talk.words += 1
     talk.run += 1
+    tables.append(counted(event, talk))
     talk.steps, talk.tokens, talk.cost, talk.known = 0, 0, ZERO, True
     talk.started = tables.now
     tables.say(talk.home, talk.words, text)
@@ -29,6 +30,26 @@ def say(tables: Tables, ref: ConversationRef, text: tuple[str, str], event: Even
     for asked in tables.open_in(talk.home):
         if asked.approval.on_message == "cancel":
             withdraw(tables, asked, ref.principal)
+
+
+def counted(event: Event, talk: Talk) -> Event:
+    """The record that the user spoke, with how far the conversation had got by then: what a run has used is counted from there."""
+    cost = None if talk.total_cost is None else str(talk.total_cost)
+    counts: dict[str, Json] = {"words": talk.words, "runs": talk.run, "turns": talk.turns, "tokens": talk.total_tokens}
+    return _with(event, "counts", {**counts, "cost": cost, "known": talk.total_known})
+
+
+def _used(event: Event, usage: Usage) -> Event:
+    """The last record of a turn that was opened, with what its message cost; nothing stands there where nobody said."""
+    tokens = usage.tokens_in + usage.tokens_out
+    if not (usage.known or tokens):
+        return f'{event},"usage":{{}}' if isinstance(event, str) else {**event, "usage": {}}
+    cost = None if usage.cost is None else str(usage.cost)
+    return _with(event, "usage", {"tokens": tokens, "cost": cost, **({} if usage.known else {"known": False})})
+
+
+def _with(event: Event, name: str, value: dict[str, Json]) -> Event:
+    return f'{event},"{name}":{encode(value)}' if isinstance(event, str) else {**event, name: value}
 
 
 def open_turn(tables: Tables, command: OpenTurn) -> Opened:
@@ -43,8 +64,11 @@ def open_turn(tables: Tables, command: OpenTurn) -> Opened:
     if mark is not None and again is not Again.NEW:
         rows = {row.key.position: row for row in tables.rows(talk.home, mark.turn)}
     if mark is None or again is not Again.AGAIN:
-        for event in command.told(talk.turns + 1):
+        events = command.told(talk.turns + 1)
+        for event in events[:-1]:
             tables.append(event)
+        if events:
+            tables.append(_used(events[-1], command.usage))
         mark = _number(tables, command, talk)
     return Opened(
         turn=mark.turn,
