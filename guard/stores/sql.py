@@ -44,10 +44,11 @@ _IN_ORDER = " ORDER BY c.turn, c.position"
 CALL = _CALL + " AND c.turn = ? AND c.position = ?"
 CALLS = _CALL + _IN_ORDER
 UNSETTLED = _CALL + " AND c.settled = 0" + _IN_ORDER
-SETTLE = "UPDATE calls SET settled = 1 WHERE conversation = ? AND turn = ? AND position = ? AND status = ?"
+# A status is cast where it is looked for: an index holds the rows of one status alone, so SQLite would plan `status = ?` anew for each value.
+SETTLE = "UPDATE calls SET settled = 1 WHERE conversation = ? AND turn = ? AND position = ? AND status = CAST(? AS TEXT)"
 CALLS_OF_TURN = _CALL + " AND c.turn = ?" + _IN_ORDER
 CALLS_OF_TOOL = _CALL + " AND c.tool = ? AND c.turn < ?" + _IN_ORDER
-_ALIKE = "SELECT turn, position FROM calls WHERE conversation = ? AND mark = ? AND mark <> '' AND status = ?"
+_ALIKE = "SELECT turn, position FROM calls WHERE conversation = ? AND mark = ? AND mark <> '' AND status = CAST(? AS TEXT)"
 _NEWEST_FIRST = " ORDER BY turn DESC, position DESC LIMIT 1"
 PUT = (
     "INSERT INTO calls (conversation, turn, position, branch, name, status, kind, tool, fingerprint, mark, run, again, settled, at,"
@@ -210,7 +211,8 @@ def alike(statuses: int, *, in_run: bool) -> str:
     if statuses == 1:
         return one
     each = " UNION ALL ".join([f"SELECT * FROM ({one}) AS x"] * statuses)  # noqa: S608 - our own text
-    return f"SELECT turn, position FROM ({each}) AS y{_NEWEST_FIRST}"  # noqa: S608 - our own text
+    newest = " ORDER BY +turn DESC, +position DESC LIMIT 1"  # with the columns alone SQLite would sort in each of them, and merge
+    return f"SELECT turn, position FROM ({each}) AS y{newest}"  # noqa: S608 - our own text
 
 
 def meeting(fields: tuple[str, ...]) -> str:
