@@ -30,6 +30,7 @@ class Context:
     gap: Gap = NOTHING  # what has to be put on record with the turn: calls that were refused while the store was down
     watch: Callable[[object, object], None] | None = None  # told of each step: what a room was given and gave; decides nothing
     words: str = ""  # what the model wrote beside the calls: kept with a question to people, read by no room
+    at_once: bool = False  # whether the store has one writer, so that several steps are written in one transaction
     ahead: Opened | None = None  # of a single call: the turn that most likely comes next; None: it is walked step by step
     sessions: Sessions | None = None  # who somebody is today, where the host says so
     took: Callable[[], float | None] = lambda: None  # milliseconds since the walk began, by a clock that never stands still
