@@ -45,7 +45,7 @@ CALL = _CALL + " AND c.turn = ? AND c.position = ?"
 CALLS = _CALL + _IN_ORDER
 UNSETTLED = _CALL + " AND c.settled = 0" + _IN_ORDER
 # A status is cast where it is looked for: an index holds the rows of one status alone, so SQLite would plan `status = ?` anew for each value.
-SETTLE = "UPDATE calls SET settled = 1 WHERE conversation = ? AND turn = ? AND position = ? AND status = CAST(? AS TEXT)"
+SETTLE = "UPDATE calls SET settled = 1 WHERE conversation = ? AND turn = ? AND position = ? AND status = ?"
 CALLS_OF_TURN = _CALL + " AND c.turn = ?" + _IN_ORDER
 CALLS_OF_TOOL = _CALL + " AND c.tool = ? AND c.turn < ?" + _IN_ORDER
 _ALIKE = "SELECT turn, position FROM calls WHERE conversation = ? AND mark = ? AND mark <> '' AND status = CAST(? AS TEXT)"
