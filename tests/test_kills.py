@@ -143,23 +143,28 @@ def test_a_grant_does_not_beat_a_kill(desk: Office) -> None:
     assert desk.guard.grants.show(given).status(desk.clock.now) == "revoked"
 
 
-def test_what_was_decided_before_and_is_claimed_after_does_not_start(desk: Office) -> None:
-    """The kill comes between the decision and the claim: nothing starts, and the model is told by the same code."""
+@pytest.mark.parametrize("at_once", [True, False], ids=["with the decision", "behind the decision"])
+def test_what_was_approved_and_is_claimed_after_a_kill_does_not_start(desk: Office, at_once: bool) -> None:
+    """The kill comes right before the claim, whether the decision is written with it or was before: nothing starts, and the model is told by the same code."""
     approval = desk.ask(1)
     desk.approvals.approve(approval, approver=BOSS)
-    store, claim = desk.guard.store, desk.guard.store.claim
+    store = desk.guard.store
+    asked: list[str] = []
 
     class Between:
+        def __init__(self) -> None:
+            self.at_once = at_once and getattr(store, "at_once", False)
+
         def __getattr__(self, name: str) -> Any:
+            if name in ("claim", "begin"):
+                asked.append(name)
+                desk.guard.kills.set(by=CHIEF, reason="r", tenant="default")
             return getattr(store, name)
 
-        def claim(self, command: Any) -> Any:
-            desk.guard.kills.set(by=CHIEF, reason="r", tenant="default")
-            return claim(command)
-
-    desk.guard.hands.store = Between()
+    desk.guard.store = desk.guard.hands.store = Between()
     told = desk.settle()
-    desk.guard.hands.store = store
+    desk.guard.store = desk.guard.hands.store = store
+    assert asked == ["begin" if at_once and getattr(store, "at_once", False) else "claim"]
     assert '\\"code\\":\\"killed\\"' in told
     assert desk.ran == []
     assert desk.status(approval) == "revoked"

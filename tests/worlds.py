@@ -95,6 +95,7 @@ class Faulty:
         "blocked",
         "claim",
         "outright",
+        "begin",
         "say",
         "rows",
         "approval",

@@ -1,7 +1,7 @@
 """Ahead: a single call is judged in the turn that most likely comes next, so that all of it can be written in one transaction.
 
-Says what is foreseen and what would be written; decides nothing that the rooms do not decide. Comes after concluding and taking, before pipeline;
-pure.
+Likewise the decision about a held call that a person has approved is written in the transaction that takes it. Says what is foreseen and what would be
+written; decides nothing that the rooms do not decide. Comes after concluding and taking, before pipeline; yields commands, does no I/O.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from guard.core import ports as p
-from guard.core.board import Board
+from guard.core.board import Board, Drawing
 from guard.core.concluding import conclude
 from guard.core.context import Context
+from guard.core.kills import Killed
 from guard.core.limit import exhausted
-from guard.core.model import Allow, AuthorizedCall, Refusal, ValidCall
-from guard.core.quotas import Drawing
+from guard.core.model import Allow, Approval, AuthorizedCall, Refusal, ValidCall
 from guard.core.recall import adopt
 from guard.core.replacing import replace
 from guard.core.rules import Limits
@@ -70,3 +70,19 @@ def _same(opened: p.Opened, turn: p.Opened, limits: Limits) -> bool:
     """Whether the turn is the one that was judged, but for the time that has passed, and that makes no difference."""
     now, then = (replace(one, seconds=0.0) for one in (opened, turn))
     return now == then and exhausted(opened, limits) == exhausted(turn, limits)
+
+
+def written(board: Board, record: p.Record) -> p.Flow[tuple[Approval | None, ...] | Killed | None]:
+    """Write decisions down; what takes the one action that goes on by them is written with them, where the store does that at once. See Record."""
+    state = board.states[0]
+    once = board.context.at_once and board.opened is None and len(board.items) == 1 and not board.lost
+    if not (once and isinstance(state, Allow) and state.approval is not None and state.call.valid.tool.acts):
+        return (yield from p.ask(record))
+    try:
+        found = yield from p.ask(p.Begin(record=record, claim=claim_of(board, 0, state)))
+    except p.HaltedError:  # nothing starts any more, as whoever takes the call is told as well
+        return (yield from p.ask(record))
+    if isinstance(found, Killed):
+        return found
+    board.won[0] = found
+    return None

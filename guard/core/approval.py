@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from guard.core import names
+from guard.core.making import quicken
 from guard.core.replacing import replace
 from guard.core.values import JsonObject
 
@@ -206,3 +207,6 @@ class Ballot:
 
 
 BALLOT = Ballot()
+
+
+quicken(Vote, Words, Approval, Ballot)

@@ -26,7 +26,7 @@ from guard.core.model import (
     ToolCall,
     ValidCall,
 )
-from guard.core.ports import Again, AskApproval, CallRow, ClaimAnswer, Opened, Redactor
+from guard.core.ports import Again, AskApproval, CallRow, Charge, ClaimAnswer, Opened, Redactor, TakeQuota
 from guard.core.reasons import Reason
 from guard.core.sealing import veiled
 from guard.core.values import Json
@@ -70,6 +70,10 @@ _PROOFS = frozenset({ParsedCall, BoundCall, ValidCall, AuthorizedCall})
 S = TypeVar("S", ToolCall, ParsedCall, BoundCall, ValidCall, GroundedCall, AuthorizedCall)
 
 
+Drawing: TypeAlias = list[tuple[int, tuple[CallKey, tuple[Charge, ...]]]]
+"""By index on the board: the place of a call, and what it draws."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Board:
     """The calls of one turn: `states` and `keys` follow `items` by index. `keys` are the places that budgets and claims use."""
@@ -82,6 +86,7 @@ class Board:
     salts: list[str] = field(default_factory=list)  # those of `keys`
     last: list[object] = field(default_factory=list)  # the furthest proof of each call, for the audit
     lost: dict[int, CallRow] = field(default_factory=dict)  # calls that were taken before, lost, and may be taken again
+    due: tuple[Drawing, TakeQuota] | None = None  # what has yet to be reserved
     asks: list[AskApproval] = field(default_factory=list)  # what a person is to be asked, opened with the decisions
     won: dict[int, ClaimAnswer] = field(default_factory=dict)  # what claims gave that were written with the decision
     probed: set[int] = field(default_factory=set)  # those of them whose probe said that they did not take effect

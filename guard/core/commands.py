@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from guard.core.kills import Killed, Stop
+from guard.core.making import quicken
 from guard.core.model import Approval, CallKey, ConversationRef, Evidence, Outcome, Session, ToolCall, Usage
 from guard.core.reasons import Reason
 from guard.core.rules import AGAIN, MOST_ATTEMPTS
@@ -26,7 +27,6 @@ the outer braces. The store adds v, id, ts, chain and seq."""
 
 Told: TypeAlias = Event | Callable[[Approval], Event]
 """A record, or what makes it of the approval as it stands in the transaction that writes both."""
-
 
 ERASED = "-"
 """The salt of a call whose raw values were erased."""
@@ -273,7 +273,8 @@ class Record(Command[tuple[Approval | None, ...] | Killed | None]):
     """Write rows and events in one transaction, durable when it returns. Refused rows release their reservations.
 
     With `asks` it opens their proposals first. Where something else answers one of them by now, nothing is written, and the answer holds the
-    approval of each ask: its own proposal where it may still be opened, None where too many are open. Else there is none.
+    approval of each ask: its own proposal where it may still be opened, None where too many are open. Else there is none. With `take` it first
+    reserves what the calls draw: where some of it has no room, nothing is written, and the answer is empty.
 
     `going` are the conversation and tool of each call that is allowed or held. Where a kill covers one of them by now, nothing is written, and the
     answer says which kill: only for records that may wait (`light`) nobody looks.
@@ -284,6 +285,7 @@ class Record(Command[tuple[Approval | None, ...] | Killed | None]):
     asks: tuple[AskApproval, ...] = ()
     light: bool = False  # of allowed look-ups alone: where the host said so, it may be written a moment later
     going: tuple[tuple[ConversationRef, str], ...] = ()
+    take: TakeQuota | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,3 +294,6 @@ class Void(Command[Approval]):
 
     approval: str
     event: Told
+
+
+quicken(CallRow, Opened, Charge, OpenTurn, FindTwins, TakeQuota, AskApproval, Record)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from guard.core.budget import Count, Spent, approximate
 from guard.core.gaps import NOTHING, Gap
+from guard.core.making import quicken
 from guard.core.model import CallKey, ConversationRef, Session, ToolCall
 from guard.core.ports import CallRow, Opened, Policy, Redactor
 from guard.core.rights import Rights, Sessions
@@ -29,6 +30,7 @@ class Context:
     gap: Gap = NOTHING  # what has to be put on record with the turn: calls that were refused while the store was down
     watch: Callable[[object, object], None] | None = None  # told of each step: what a room was given and gave; decides nothing
     words: str = ""  # what the model wrote beside the calls: kept with a question to people, read by no room
+    at_once: bool = False  # whether the store has one writer, so that several steps are written in one transaction
     ahead: Opened | None = None  # of a single call: the turn that most likely comes next; None: it is walked step by step
     sessions: Sessions | None = None  # who somebody is today, where the host says so
     took: Callable[[], float | None] = lambda: None  # milliseconds since the walk began, by a clock that never stands still
@@ -59,3 +61,6 @@ class Item:
 def salt_of(row: CallRow | None, fresh: str) -> str:
     """The salt that a call has by now, or a fresh one."""
     return fresh if row is None or row.erased else row.salt or fresh
+
+
+quicken(Context, Item)

@@ -1,7 +1,8 @@
 """Outright: a single call of which nothing is known yet is opened, limited, recorded and taken in one durable transaction.
 
 What the walk does step by step elsewhere, for a call that needs no step in between: its turn is the one that was foreseen, its budgets have room,
-nobody is asked. Where anything is otherwise nothing is written, and the call is walked step by step. Frozen data and one protocol. Comes after acting
+nobody is asked. Where anything is otherwise nothing is written, and the call is walked step by step. Likewise the decision about a held call
+that was approved, and its claim. Frozen data and one protocol. Comes after acting
 and before ports; imports no room.
 """
 
@@ -41,6 +42,17 @@ class Outright(Command[Stood | None]):
     claim: Claim | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begin(Command[ClaimAnswer]):
+    """Write the decision about an action that goes on, and take it: in one durable transaction, the record first.
+
+    Where a kill covers it by now nothing is written, and the answer says which. Where it cannot be taken the record stays, as it does step by step.
+    """
+
+    record: Record
+    claim: Claim
+
+
 class OutrightStore(Protocol):
     """What a store does with such a call."""
 
@@ -50,3 +62,6 @@ class OutrightStore(Protocol):
 
     def outright(self, command: Outright) -> Stood | None:
         """See Outright. Raises StoreError, and ConversationError as `open_turn` does."""
+
+    def begin(self, command: Begin) -> ClaimAnswer:
+        """See Begin."""

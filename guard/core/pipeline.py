@@ -17,7 +17,7 @@ from typing import cast
 
 from guard.core import answer, audit_asked
 from guard.core import ports as p
-from guard.core.ahead import ahead, likely, planned
+from guard.core.ahead import ahead, likely, planned, written
 from guard.core.approve import approve, proposal
 from guard.core.authorize import authorize, lookups
 from guard.core.bind import bind
@@ -49,7 +49,7 @@ from guard.core.parse import Names, parse
 from guard.core.permits import standing_grants
 from guard.core.putback import Hidden
 from guard.core.putback import wanted as wanted_handles
-from guard.core.quotas import drew, wanted
+from guard.core.quotas import reserve, settle, wanted
 from guard.core.reasons import Reason
 from guard.core.recall import adopt, recall, same_content
 from guard.core.replacing import replace
@@ -130,7 +130,7 @@ def _walk(board: Board) -> p.Flow[Walked]:
     """Every room once, in order; then whatever was allowed runs, in call order."""
     try:
         ledgers = yield from judge(board)
-        yield from _limit(board, ledgers)
+        yield from reserve(board, ledgers)
         yield from forestall(board)
         yield from _approve(board)
         yield from give_up(board)
@@ -197,15 +197,6 @@ def _facts(board: Board) -> p.Flow[p.Facts]:
     return (yield from p.ask(p.LoadFacts(resources=records, paths=paths, session=board.context.session, revealed=revealed)))
 
 
-def _limit(board: Board, ledgers: dict[int, p.Ledger]) -> p.Flow[None]:
-    """Reserve every budget, call by call in order, before anybody is asked."""
-    drawn = wanted(board, ledgers)
-    if drawn:
-        whole, calls = board.context.policy.limits.whole_turn, tuple(one for _, one in drawn)
-        command = p.TakeQuota(calls=calls, whole=whole, again=board.opened is None)
-        drew(board, drawn, (yield from p.ask(command)))
-
-
 def _approve(board: Board) -> p.Flow[None]:
     """Ask a person where the policy says so; nobody is asked about a call that was refused above."""
     context = board.context
@@ -265,16 +256,19 @@ def _record(board: Board) -> p.Flow[None]:
     undecided, (rows, events) = tuple(board.states), conclude(board)
     holds = {index: state for index, state in enumerate(undecided) if isinstance(state, Hold)}
     asks = board.opening(holds)
-    found = (yield from p.ask(decision(board, undecided, rows, events, asks))) if rows or events else None
-    if not found:
+    found = (yield from written(board, decision(board, undecided, rows, events, asks))) if rows or events else None
+    if found is None:
         return
     board.states[:] = undecided  # somebody else was faster: with a kill, or with one of the questions, and all are answered now
+    yield from settle(board)
     if isinstance(found, Killed):
         return (yield from halted(board, found, _record))
+    if not found:  # there was no room for it, or only in shadow
+        return (yield from _record(board))
     board.asks[:] = [ask for ask, approval in zip(asks, found, strict=True) if approval is ask.proposal]  # not opened yet
     answers = {ask.proposal.id: approval for ask, approval in zip(asks, found, strict=True)}
     for index, state in holds.items():
-        if state.approval.id in answers:
+        if state.approval.id in answers and board.states[index] is state:
             yield from _answered(board, index, state.call, answers[state.approval.id])
     yield from _record(board)
 

@@ -62,7 +62,7 @@ from guard.core.killing import KillStore
 from guard.core.kills import Killed
 from guard.core.log import Log, Sealed
 from guard.core.model import Approval, CallKey, ConversationRef, Session
-from guard.core.outright import Outright, OutrightStore, Stood
+from guard.core.outright import Begin, Outright, OutrightStore, Stood
 from guard.core.redaction import REDACTION, Redaction
 from guard.core.rules import Limits, Tool
 from guard.core.searching import SearchStore, Sought
@@ -72,6 +72,7 @@ __all__ = [
     "Again",
     "AskApproval",
     "Authorizer",
+    "Begin",
     "CallRow",
     "Charge",
     "Claim",

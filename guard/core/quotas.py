@@ -1,22 +1,50 @@
-"""Quotas: the limit room's work on a whole turn: what each call draws, and what it means that some of it could not be reserved.
+"""Quotas: the limit room's work on a whole turn: what each call draws, what of it could be reserved, and what it means that some could not.
 
-`pipeline` alone says when, and asks the store in between. Comes after `limit` and `board`; pure.
+`pipeline` alone says when. Comes after `limit` and `board`; yields commands, does no I/O.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 from guard.core import ports as p
-from guard.core.board import Board
+from guard.core.board import Board, Drawing
 from guard.core.budgets_of_people import shared
 from guard.core.limit import Drawn, charges, exceeded, exhausted
-from guard.core.model import AuthorizedCall, CallKey, Refusal
+from guard.core.model import AuthorizedCall, Hold, Refusal
 from guard.core.reasons import Reason
 
-Drawing: TypeAlias = list[tuple[int, tuple[CallKey, tuple[p.Charge, ...]]]]
-"""By index on the board: the place of a call, and what it draws."""
+
+def reserve(board: Board, ledgers: dict[int, p.Ledger]) -> p.Flow[None]:
+    """Reserve every budget, call by call in order, before anybody is asked."""
+    drawn = wanted(board, ledgers)
+    if not drawn:
+        return
+    whole, calls = board.context.policy.limits.whole_turn, tuple(one for _, one in drawn)
+    board.due = drawn, p.TakeQuota(calls=calls, whole=whole, again=board.opened is None)
+    if not _waits(board):
+        yield from settle(board)
+
+
+def _waits(board: Board) -> bool:
+    """Whether what the one call of the turn draws is reserved where the question about it is opened: in one transaction, or neither is done."""
+    call = board.states[0]
+    rule = call.approval if isinstance(call, AuthorizedCall) else None
+    return board.context.at_once and len(board.items) == 1 and rule is not None and not rule.grants and board.fresh(0)
+
+
+def settle(board: Board) -> p.Flow[None]:
+    """Reserve what has yet to be reserved: now, for nobody is asked about it, or somebody is already."""
+    if board.due is None:
+        return
+    (drawn, command), board.due = board.due, None
+    before = {index: state for index, _ in drawn if isinstance(state := board.states[index], Hold)}
+    for index, state in before.items():
+        board.states[index] = state.call
+    drew(board, drawn, (yield from p.ask(command)))
+    for index, state in before.items():
+        if board.states[index] is state.call:
+            board.states[index] = state
 
 
 def wanted(board: Board, ledgers: dict[int, p.Ledger]) -> Drawing:

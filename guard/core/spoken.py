@@ -37,7 +37,7 @@ def beside(question: Approval, text: str, reply: Reply, redactor: Redactor, salt
         return question
     try:
         whole = text.encode("utf-8", "replace").decode()  # no store takes half a character
-        hides = _over(reply, _hides(question, redactor))
+        hides = _over(reply, _hides(question, redactor), question.arguments)
         shown = beginning(whole, MOST, hides)[0]
     except Exception:  # noqa: BLE001 - what cannot be made safe to show is not kept
         shown = ""
@@ -56,9 +56,10 @@ def again(question: Approval, redactor: Redactor, salt: str) -> Words:
     return kept if shown == kept.text else replace(kept, text=shown, digest=mark(shown, redactor, salt))
 
 
-def _over(reply: Reply, redactor: Redactor) -> Redactor:
+def _over(reply: Reply, redactor: Redactor, known: JsonObject) -> Redactor:
     """What also hides the secrets of all calls of the reply, whatever became of them: its words stand beside each of them.
 
+    Those among the arguments that are `known` are hidden already.
     Raises ValueError or TypeError where the arguments of a call that may hold one cannot be read.
     """
     found: dict[str, None] = {}
@@ -71,7 +72,7 @@ def _over(reply: Reply, redactor: Redactor) -> Redactor:
             if tool is not None and any(rule.secret for rule in tool.approval):
                 raise
             continue
-        redactor = echoing(redactor, given)
+        redactor = redactor if given == known else echoing(redactor, given)
         found |= dict.fromkeys(secrets(tool, given) if tool is not None else ())
     return veiled(redactor, _masked(sorted(found)))
 

@@ -27,7 +27,8 @@ def decision(
 ) -> p.Record:
     """What makes the decisions durable, with whatever goes on by them. `before`: how far each call was before they were concluded."""
     going = tuple((board.keys[index].ref, _tool(state)) for index, state in enumerate(before) if isinstance(state, Allow | Hold))
-    return p.Record(rows=tuple(rows), events=tuple(events), asks=asks, light=not rows and board.light, going=going)
+    take = board.due[1] if asks and board.due else None
+    return p.Record(rows=tuple(rows), events=tuple(events), asks=asks, light=not rows and board.light, going=going, take=take)
 
 
 def halted(board: Board, found: Killed, again: Callable[[Board], p.Flow[None]]) -> p.Flow[None]:

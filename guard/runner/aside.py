@@ -1,6 +1,6 @@
 """Aside: what the records of a walk say beside what the rooms did: how long it took so far, the caller's trace, and the key of the raw values.
 
-All of it is read here, at the edge, and none of it is read by a room. Comes after tracing and before chat.
+Likewise whether the store writes several steps at once. All of it is read here, at the edge, and none of it is read by a room. Comes after tracing and before chat.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ class Aside(TypedDict):
     took: partial[float]
     trace: str
     priv: str
+    at_once: bool
 
 
 def aside(store: Store) -> Aside:
@@ -28,6 +29,7 @@ def aside(store: Store) -> Aside:
         "took": partial(_since, perf_counter()),
         "trace": f',"trace":"{trace}"' if trace else "",
         "priv": key_of(store),
+        "at_once": getattr(store, "at_once", False),  # another store than ours may not know the word
     }
 
 

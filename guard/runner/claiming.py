@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from secrets import token_hex
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from guard.core import ports as p
 from guard.core.replacing import replace
@@ -32,6 +32,17 @@ def outright(store: p.Store, keeper: Keeper, command: p.Outright) -> p.Stood | N
     signed = replace(command, claim=_signed(command.claim, sign))
     found = _disowned(keeper, command.claim.row, sign, lambda: store.outright(signed))
     return found if found is None or found.won is None else replace(found, won=_stamped(found.won, asked, sign))
+
+
+def begin(store: p.Store, keeper: Keeper, command: p.Begin) -> p.ClaimAnswer:
+    """Write the decision about a call, and take it."""
+    asked, sign = elapsed(), token_hex(8)
+    signed = replace(command, claim=_signed(command.claim, sign))
+    return _stamped(_disowned(keeper, command.claim.row, sign, lambda: store.begin(signed)), asked, sign)
+
+
+TAKES: dict[type, Callable[[p.Store, Keeper, Any], Any]] = {p.Claim: claim, p.Outright: outright, p.Begin: begin}
+"""How each command is carried out that takes a call."""
 
 
 def _signed(command: p.Claim, sign: str) -> p.Claim:

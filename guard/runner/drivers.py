@@ -23,7 +23,7 @@ from guard.runner.threads import TooLateError, within
 from guard.runner.waiting import PATIENCE, Watch
 
 T = TypeVar("T")
-_STARTS = (p.Claim, p.Outright, p.Execute)
+_STARTS = (p.Claim, p.Outright, p.Begin, p.Execute)
 _FOREIGN = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)
 """What a tool or loader may raise and only fails itself by it: nothing is left running that these could mean to stop."""
 

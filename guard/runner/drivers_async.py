@@ -25,7 +25,7 @@ from guard.runner.threads import Came, TooLateError, in_thread
 from guard.runner.waiting import PATIENCE, Watch
 
 T = TypeVar("T")
-_STARTS = (p.Claim, p.Outright, p.Execute)
+_STARTS = (p.Claim, p.Outright, p.Begin, p.Execute)
 _FOREIGN = (Exception, SystemExit, asyncio.CancelledError)
 """What a tool or loader may raise and only fails itself by it: nothing is left running that these could mean to stop."""
 

@@ -27,7 +27,7 @@ from guard.core.replacing import replace
 from guard.core.sealing import answering
 from guard.core.values import Json, canonical, copy, keyed
 from guard.errors import AnsweredInterrupt, GuardError, OutcomeUnknownError, StoreError, ToolError
-from guard.runner.claiming import claim, outright
+from guard.runner.claiming import TAKES
 from guard.runner.cut_off import cut_off
 from guard.runner.leases import Keeper, decided, elapsed, enough_left, written_down
 from guard.runner.recalled import recalled
@@ -88,10 +88,9 @@ class Hands:
         answer = _ANSWERS.get(type(command))
         if answer is not None:
             return functools.partial(answer, self.store, command)
-        if isinstance(command, p.Claim):
-            return functools.partial(claim, self.store, self.keeper, command)
-        if isinstance(command, p.Outright):
-            return functools.partial(outright, self.store, self.keeper, command)
+        take = TAKES.get(type(command))
+        if take is not None:
+            return functools.partial(take, self.store, self.keeper, command)
         return functools.partial(self._finish, command) if isinstance(command, p.Finish) else None
 
     def _finish(self, command: p.Finish) -> p.CallRow | None:

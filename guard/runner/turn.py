@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from guard.core.making import quicken
 from guard.core.model import Approval, Outcome
 from guard.core.values import JsonObject
 
@@ -25,3 +26,6 @@ class Turn:
     pending: tuple[Approval, ...]
     outcomes: tuple[Outcome, ...]
     warnings: tuple[str, ...] = ()
+
+
+quicken(Turn)

@@ -144,12 +144,18 @@ def _superseded(tables: Tables, name: str, by: Approval) -> Approval | None:
 def _waiting(tables: Tables, command: AskApproval) -> int:
     """How many questions of this person are open. Whoever asks for the same person at the same time waits for this transaction."""
     tenant, names = command.proposal.tenant, (command.proposal.requester, *command.also)
+    if not tables.one_writer:
+        _queue_up(tables, tenant, names)
+    return sum(tables.waiting(tenant, name) for name in names)
+
+
+def _queue_up(tables: Tables, tenant: str, names: Iterable[str]) -> None:
+    """Wait for whoever asks for the same person at the same time."""
     scopes = [f"questions of {canonical([tenant, name])}" for name in names]
     locks = [tables.budget(Charge(scope=scope, name="open", amount=ZERO, limit=ZERO)) for scope in scopes]
     tables.expect(locks)
     for lock in locks:
         tables.meter(lock)
-    return sum(tables.waiting(tenant, name) for name in names)
 
 
 def answered(tables: Tables, command: AskApproval) -> Approval | None:

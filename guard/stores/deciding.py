@@ -9,12 +9,13 @@ from guard.core.model import Approval
 from guard.core.ports import Record
 from guard.stores import kills
 from guard.stores.approvals import ask, look
+from guard.stores.budgets import take
 from guard.stores.claims import record
 from guard.stores.tables import Tables
 
 
 class AnsweredError(Exception):
-    """A question was answered by something else meanwhile: nothing is written, and the decisions have to be made again. Never leaves the stores."""
+    """A question was answered by something else meanwhile, or there is no room for it: nothing is written, and the decisions have to be made again. Never leaves the stores."""
 
     def __init__(self, found: tuple[Approval | None, ...]) -> None:
         super().__init__()
@@ -24,6 +25,8 @@ class AnsweredError(Exception):
 def hold(tables: Tables, command: Record) -> None:
     """Open what a person is asked and write the decisions, in one transaction. Raises AnsweredError or StoppedError, and then no question stays open. See Record."""
     kills.heed(tables, command.going, still=True)
+    if command.take is not None and any(answer is not None for answer in take(tables, command.take)):
+        raise AnsweredError(())
     found = tuple(ask(tables, asked) for asked in command.asks)
     if any(one is not asked.proposal for one, asked in zip(found, command.asks, strict=True)):
         raise AnsweredError(found)

@@ -7,8 +7,9 @@ and before `ledger`.
 from __future__ import annotations
 
 from guard.core.acting import FindBlocked
-from guard.core.ports import CallRow, Claim, ClaimAnswer, Outright, Stood
-from guard.stores import budgets, claims, lookups, turns
+from guard.core.kills import Killed
+from guard.core.ports import Begin, CallRow, Claim, ClaimAnswer, Outright, Stood
+from guard.stores import budgets, claims, deciding, kills, lookups, turns
 from guard.stores.backend import Backend
 from guard.stores.plain import plain
 from guard.stores.tables import Plain, Tables
@@ -47,6 +48,20 @@ class OutrightLedger:
             return self._tables.write(lambda tables: self._outright(tables, command, given))
         except _OtherwiseError:
             return None
+
+    def begin(self, command: Begin) -> ClaimAnswer:
+        """Write a decision and take its call, in one transaction. See Begin."""
+        claim = command.claim
+        given = plain(claim, self._epoch, self._tables.lock) if self.blocking else None
+
+        def work(tables: Tables) -> ClaimAnswer:
+            deciding.decide(tables, command.record)
+            return self._claim(tables, claim, given)
+
+        try:
+            return self._tables.write(work)
+        except kills.StoppedError as stopped:
+            return Killed(stopped.stop)
 
     def _outright(self, tables: Tables, command: Outright, given: Plain | None) -> Stood:
         opened = turns.open_turn(tables, command.opening)

@@ -44,12 +44,13 @@ _IN_ORDER = " ORDER BY c.turn, c.position"
 CALL = _CALL + " AND c.turn = ? AND c.position = ?"
 CALLS = _CALL + _IN_ORDER
 UNSETTLED = _CALL + " AND c.settled = 0" + _IN_ORDER
+# A status is cast where it is looked for: an index holds the rows of one status alone, so SQLite would plan `status = ?` anew for each value.
 SETTLE = "UPDATE calls SET settled = 1 WHERE conversation = ? AND turn = ? AND position = ? AND status = ?"
 CALLS_OF_TURN = _CALL + " AND c.turn = ?" + _IN_ORDER
 CALLS_OF_TOOL = _CALL + " AND c.tool = ? AND c.turn < ?" + _IN_ORDER
 _ALIKE = " FROM calls WHERE conversation = ? AND mark = ? AND mark <> ''"
 _NEWEST_FIRST = " ORDER BY turn DESC, position DESC LIMIT 1"
-ALIKE = "SELECT turn, position" + _ALIKE + " AND status = ?" + _NEWEST_FIRST
+ALIKE = "SELECT turn, position" + _ALIKE + " AND status = CAST(? AS TEXT)" + _NEWEST_FIRST
 ALIKE_IN_RUN = "SELECT turn, position" + _ALIKE + " AND status = ? AND run = ?" + _NEWEST_FIRST
 PUT = (
     "INSERT INTO calls (conversation, turn, position, branch, name, status, kind, tool, fingerprint, mark, run, again, settled, at,"

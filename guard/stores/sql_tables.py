@@ -34,6 +34,8 @@ _ALL = 2**62  # LIMIT of no limit
 class SqlTables(SqlOutbox, SqlGrants, SqlKills, SqlLog, SqlUnresolved, SqlSearch):
     """`Tables` on a connection that is in a transaction."""
 
+    one_writer = False
+
     def __init__(
         self,
         connection: Any,

@@ -75,6 +75,8 @@ def prepare(connection: sqlite3.Connection) -> None:
 class FileTables(SqlTables):
     """`Tables` on a connection to a file."""
 
+    one_writer = True
+
     def scrub(self) -> None:
         """Overwrite with zeros what is taken away, for as long as this connection is open."""
         self.connection.execute("PRAGMA secure_delete = ON").fetchone()

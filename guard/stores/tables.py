@@ -116,6 +116,7 @@ class Tables(
     """What stands in the tables, as one transaction sees and changes it."""
 
     now: float  # the time of the transaction
+    one_writer: bool  # whether nobody else writes before it ends
 
     # conversations and turns
     def owner(self, home: Home) -> str | None:

@@ -7,7 +7,7 @@ A round handles one reply with an allowed action, one (in a conversation of its 
 are medians of processor time of the process in microseconds, system calls included and waiting for the disk left out. What the kernel spends on
 flushing is the disk's part: `commits` more than the allowed call had, each as dear as one row that the bare driver commits in the same run (`a bare
 commit`). `in sqlite3` is the floor of the rest: what the driver's own calls took, statements and commits apart, without any rule, measured in rounds
-of their own. `refused` is a call that the policy refuses: what it costs to read, judge and record one call at all. No test asserts a time.
+of their own; tests/bench/hold_floor.py executes the same statements in one thread. `refused` is a call that the policy refuses: what it costs to read, judge and record one call at all. No test asserts a time.
 """
 
 from __future__ import annotations

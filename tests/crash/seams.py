@@ -83,7 +83,7 @@ class Wrapped:
         return getattr(self._store, name)
 
 
-_CALLED = {"decide": "record"}  # both write decisions
+_CALLED = {"decide": "record", "begin": "claim"}  # both write decisions; both take calls
 
 
 class Torn(Wrapped):
@@ -107,6 +107,8 @@ class Torn(Wrapped):
 
 class Naive(Wrapped):
     """Says `won` to everybody and remembers nothing: the call is written down only once it has acted."""
+
+    at_once = False
 
     def claim(self, command: Claim) -> ClaimAnswer:
         return Won(at=self._store.now(), idem=command.row.idem, lease=command.lease)
@@ -158,6 +160,13 @@ class Seams(Wrapped):
     def claim(self, command: Claim) -> ClaimAnswer:
         self._dice.seam("before the claim")
         answer = self._store.claim(command)
+        if isinstance(answer, Won):
+            self._dice.seam("claimed")
+        return answer
+
+    def begin(self, command: Any) -> ClaimAnswer:
+        self._dice.seam("decided, not recorded")
+        answer: ClaimAnswer = self._store.begin(command)
         if isinstance(answer, Won):
             self._dice.seam("claimed")
         return answer
