@@ -25,7 +25,6 @@ TESTS = sorted(path for path in (ROOT / "tests").glob("test_*.py"))
 LANGUAGE = (
     "values",
     "likeness",
-    "making",
     "replacing",
     "redactor",
     "dialect",
@@ -128,7 +127,6 @@ HELPERS = (
 ROOMS = ("parse", "bind", "validate", "ground", "authorize", "limit", "approve", "redact")  # never each other
 BOUNDARY = (
     "core.values",
-    "core.making",
     "core.replacing",
     "core.dialect",  # policies and redactors hold patterns that both must judge alike
     "core.redaction",  # a policy may not take the name of a kind that is always hidden

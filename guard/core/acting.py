@@ -13,7 +13,6 @@ from typing import Any, Protocol, TypeAlias
 from guard.core.commands import CallRow, Command, Event, Flow
 from guard.core.grants import Use
 from guard.core.kills import Killed
-from guard.core.making import quicken
 from guard.core.model import Block, CallKey, ConversationRef
 from guard.core.rules import Tool
 from guard.core.targets import Aim
@@ -223,6 +222,3 @@ class UnresolvedStore(Protocol):
 
     def blocked(self, command: FindBlocked) -> CallRow | None:
         """See FindBlocked."""
-
-
-quicken(Won, InDoubt, Claim, Joined, Join, Executed, Execute, Finish)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from guard.core import names
-from guard.core.making import quicken
 from guard.core.replacing import replace
 from guard.core.values import JsonObject
 
@@ -207,6 +206,3 @@ class Ballot:
 
 
 BALLOT = Ballot()
-
-
-quicken(Vote, Words, Approval, Ballot)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from guard.core.audit import POLICY, head_of, name_of, names_of, of, under
 from guard.core.commitments import of_arguments
-from guard.core.making import quicken
 from guard.core.model import Allow, Approval, CallKey
 from guard.core.ports import Event, Redactor
 from guard.core.rowed import key_shown
@@ -50,6 +49,3 @@ def _again(approval: Approval, policy: str) -> str:
     """Under which policy people were asked, and that today's lets the call run as well."""
     changed = names_of(("policy",) if approval.policy != policy else ())
     return f',"revalidation":{{"policy_then":{quote(approval.policy)},"policy_now":"{policy}","changed":{changed}}}'
-
-
-quicken(Taken)

@@ -13,7 +13,6 @@ from enum import Enum
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from guard.core.kills import Killed, Stop
-from guard.core.making import quicken
 from guard.core.model import Approval, CallKey, ConversationRef, Evidence, Outcome, Session, ToolCall, Usage
 from guard.core.reasons import Reason
 from guard.core.rules import AGAIN, MOST_ATTEMPTS
@@ -294,6 +293,3 @@ class Void(Command[Approval]):
 
     approval: str
     event: Told
-
-
-quicken(CallRow, Opened, Charge, OpenTurn, FindTwins, TakeQuota, AskApproval, Record)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from guard.core.commands import ERASED
-from guard.core.making import quicken
 from guard.core.model import ValidCall
 from guard.core.ports import Redactor
 from guard.core.values import keyed
@@ -41,6 +40,3 @@ def mark(text: str, redactor: Redactor, salt: str) -> str:
 def of_arguments(valid: ValidCall, salt: str) -> str:
     """The digest of the final arguments, the same in every record of the call."""
     return commitment(salt, valid.canonical) if salt and salt != ERASED else valid.digest
-
-
-quicken(More)

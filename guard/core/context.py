@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from guard.core.budget import Count, Spent, approximate
 from guard.core.gaps import NOTHING, Gap
-from guard.core.making import quicken
 from guard.core.model import CallKey, ConversationRef, Session, ToolCall
 from guard.core.ports import CallRow, Opened, Policy, Redactor
 from guard.core.rights import Rights, Sessions
@@ -61,6 +60,3 @@ class Item:
 def salt_of(row: CallRow | None, fresh: str) -> str:
     """The salt that a call has by now, or a fresh one."""
     return fresh if row is None or row.erased else row.salt or fresh
-
-
-quicken(Context, Item)

@@ -18,7 +18,6 @@ from guard.core.cutting import shortened
 from guard.core.echoes import echoless, secrets
 from guard.core.edited import told
 from guard.core.hiding import echoing
-from guard.core.making import quicken
 from guard.core.model import Allow, CallKey, Content, Outcome, Refusal, ValidCall
 from guard.core.ports import CallRow, Event, Executed, Redactor, Vaulted
 from guard.core.reasons import Reason
@@ -291,6 +290,3 @@ def share(board: Board) -> tuple[list[CallRow], list[Event]]:
             place = (found.turn, found.position)
             events.append(audit_ends.delivered(item.key, item.call, outcome, board.context.redactor, of=place))
     return rows, events
-
-
-quicken(Ended)

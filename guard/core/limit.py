@@ -15,7 +15,6 @@ from types import MappingProxyType
 
 from guard.core.budgets_of_people import person_scope
 from guard.core.lasting import lasting
-from guard.core.making import quicken
 from guard.core.model import AuthorizedCall, CallKey, Refusal, Usage, ValidCall
 from guard.core.paths import Path
 from guard.core.ports import Charge, Ledger, Opened
@@ -288,6 +287,3 @@ def _passed(charge: Charge, window: float) -> Refusal:
 def _moment(at: float) -> str:
     """A time in UTC, to the next full second."""
     return datetime.fromtimestamp(math.ceil(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-quicken(Drawn)

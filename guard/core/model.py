@@ -16,7 +16,6 @@ from typing import Literal, NoReturn, TypeAlias
 from guard.core import approval as _approval
 from guard.core import blocks as _blocks
 from guard.core.grants import Grant
-from guard.core.making import quicken
 from guard.core.reasons import Reason
 from guard.core.rules import ApprovalRule, Issue, Tool
 from guard.core.values import Json, JsonObject, copy
@@ -267,21 +266,3 @@ class Usage:
     model: str = ""
     cost: Decimal | None = None
     known: bool = True  # False: the reply did not say
-
-
-quicken(
-    ToolCall,
-    ConversationRef,
-    CallKey,
-    ParsedCall,
-    BoundCall,
-    ValidCall,
-    Evidence,
-    GroundedCall,
-    AuthorizedCall,
-    Refusal,
-    Allow,
-    Hold,
-    Outcome,
-    Usage,
-)

@@ -51,11 +51,8 @@ def alike(one: str | None, other: str | None) -> bool:
 
 def distinct(names: Iterable[str]) -> int:
     """How many people these are, each counted once under all of their names."""
-    found = [*names]
-    if len(found) < 2:  # as nearly always: there is nobody to be told apart
-        return len(found)
     groups: list[frozenset[tuple[str, str]]] = []
-    for name in found:
+    for name in names:
         marks = _marks(name)
         near = [group for group in groups if not group.isdisjoint(marks)]
         groups = [marks.union(*near), *(group for group in groups if group not in near)]

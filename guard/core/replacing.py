@@ -1,28 +1,31 @@
 """Replacing: a frozen dataclass with some of its fields changed, as `dataclasses.replace` gives it, in less than half of its time.
 
 Every step of a call makes rows of two dozen fields anew, and the standard way asks each field for its options and calls `__init__` by keywords. This one
-copies the slots, as `making` does. A class that does anything else when it is made (`__post_init__`, its own `__setattr__`, fields that `__init__` does not take, no slots) goes the standard
+copies the slots. A class that does anything else when it is made (`__post_init__`, its own `__setattr__`, fields that `__init__` does not take, no slots) goes the standard
 way. Type checkers see the standard function. May not know any class. Comes before everything that replaces.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections import deque
 from collections.abc import Callable
+from itertools import repeat
+from operator import attrgetter, call
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, TypeAlias
-
-from guard.core.making import copier
 
 if TYPE_CHECKING:
     from dataclasses import replace
 
 __all__ = ["replace"]
 
-Slots: TypeAlias = tuple[Callable[[Any], Any], frozenset[str]]
-"""What copies all fields of an object into one whose fields can be set, and their names."""
+Writes: TypeAlias = dict[str, Callable[[Any, Any], None]]
+Slots: TypeAlias = tuple[Callable[[Any], tuple[Any, ...]], Writes]
+"""What reads the values of all fields at once, and what writes each of them, in the same order."""
 
 _known: dict[type, Slots | None] = {}
+_bare = object.__new__
 
 
 def _replace(value: Any, /, **changes: Any) -> Any:
@@ -32,12 +35,13 @@ def _replace(value: Any, /, **changes: Any) -> Any:
         slots = _known[kind]
     except KeyError:
         slots = _known[kind] = _slots(kind)
-    if slots is None or not slots[1] >= changes.keys():
+    if slots is None or not slots[1].keys() >= changes.keys():
         return dataclasses.replace(value, **changes)
-    made = slots[0](value)
+    read, writes = slots
+    made = _bare(kind)
+    deque(map(call, writes.values(), repeat(made), read(value)), maxlen=0)
     for name, one in changes.items():
-        setattr(made, name, one)
-    made.__class__ = kind
+        writes[name](made, one)
     return made
 
 
@@ -46,10 +50,11 @@ def _slots(kind: type) -> Slots | None:
     if not dataclasses.is_dataclass(kind) or hasattr(kind, "__post_init__") or kind.__dictoffset__ or _sets(kind):
         return None
     fields = dataclasses.fields(kind)
-    names = [one.name for one in fields if one.init and isinstance(getattr(kind, one.name, None), MemberDescriptorType)]
-    if len(names) < len(fields):
+    places = {one.name: getattr(kind, one.name, None) for one in fields if one.init}
+    writes: Writes = {name: place.__set__ for name, place in places.items() if isinstance(place, MemberDescriptorType)}
+    if len(writes) < max(len(fields), 2):  # of one name `attrgetter` gives no tuple
         return None
-    return copier(kind, names), frozenset(names)
+    return attrgetter(*writes), writes
 
 
 def _sets(kind: type) -> bool:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from guard.core.approval import Approval, Vote
-from guard.core.making import quicken
 from guard.core.model import Session
 from guard.core.persons import known, named
 from guard.core.ports import Authorizer, Redactor
@@ -101,6 +100,3 @@ def may_decide(approval: Approval, who: Session, roles: frozenset[str]) -> bool:
     if who.means(approval.requester):
         return approval.by_self
     return not any(map(who.means, approval.authors)) and bool(roles & set(approval.by))
-
-
-quicken(Rights)

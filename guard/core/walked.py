@@ -12,7 +12,6 @@ from guard.core import ports as p
 from guard.core.board import Board
 from guard.core.context import Item, salt_of
 from guard.core.endings import within
-from guard.core.making import quicken
 from guard.core.model import Approval, CallKey, Outcome, Refusal, ToolCall
 from guard.core.reasons import Reason
 
@@ -67,6 +66,3 @@ def walked(board: Board) -> Walked:
     asked = tuple(ask.proposal for ask in board.asks)
     idle = tuple(dict.fromkeys(board.idle))
     return Walked(outcomes=within(board), limited=board.stop, asked=asked, idle=idle, opened=board.opened)
-
-
-quicken(Walked)

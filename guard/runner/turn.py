@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from guard.core.making import quicken
 from guard.core.model import Approval, Outcome
 from guard.core.values import JsonObject
 
@@ -26,6 +25,3 @@ class Turn:
     pending: tuple[Approval, ...]
     outcomes: tuple[Outcome, ...]
     warnings: tuple[str, ...] = ()
-
-
-quicken(Turn)
