@@ -51,7 +51,7 @@ CALLS_OF_TOOL = _CALL + " AND c.tool = ? AND c.turn < ?" + _IN_ORDER
 _ALIKE = " FROM calls WHERE conversation = ? AND mark = ? AND mark <> ''"
 _NEWEST_FIRST = " ORDER BY turn DESC, position DESC LIMIT 1"
 ALIKE = "SELECT turn, position" + _ALIKE + " AND status = CAST(? AS TEXT)" + _NEWEST_FIRST
-ALIKE_IN_RUN = "SELECT turn, position" + _ALIKE + " AND status = ? AND run = ?" + _NEWEST_FIRST
+ALIKE_IN_RUN = "SELECT turn, position" + _ALIKE + " AND status = CAST(? AS TEXT) AND run = ?" + _NEWEST_FIRST
 PUT = (
     "INSERT INTO calls (conversation, turn, position, branch, name, status, kind, tool, fingerprint, mark, run, again, settled, at,"
     " approval, owned, evidence, outcome, effect, attempt, lease, idem, executor, payload, ended)"
