@@ -75,19 +75,22 @@ _RECORD: Final = (
     "SELECT a.chain, a.seq, a.prev, a.hash, a.body, f.at FROM ({}) f JOIN audit a ON a.chain = f.chain AND a.seq = f.seq"
 )
 _MOST: Final = 2**62
+_FEW: Final = ("conversation", "call", "approval")
 
 
 class Asking:
     """The conditions of one search, and their values in order. `kind`: the one kind, or beginning of kinds, that this part of it is for.
 
-    `f.at` or `+f.at`: where kinds are found by their beginning, the time may not be what the database goes by.
+    `f.at` or `+f.at`: where kinds are found by their beginning, the time may not be what the database goes by. Where the records of a conversation, a
+    call or an approval are sought, of which there are few, neither may time or kind.
     """
 
     def __init__(self, sought: Sought, kind: str | None) -> None:
         wide = kind is not None and kind.endswith("*")
-        self.at = "+f.at" if wide and not sought.asked else "f.at"
+        few = any(getattr(sought, name) is not None for name in _FEW)
+        self.at = "+f.at" if few or (wide and not sought.asked) else "f.at"
         self.kind = (
-            "f.kind || ''" if wide and sought.asked else "f.kind"
+            "f.kind || ''" if few or (wide and sought.asked) else "f.kind"
         )  # what belongs to approvals has an index by time of its own
         self.parts: list[str] = []
         self.values: list[Any] = []
@@ -96,7 +99,7 @@ class Asking:
         for name in PLAIN:
             value = getattr(sought, name)
             if value is not None:
-                self._put(f"f.{name}{_aside(name, sought, kind)} {_is(value)}", *map(cut, either(value)))
+                self._put(f"f.{name} {_is(value)}", *map(cut, either(value)))
         if sought.verdict is not None and sought.verdict != "allow":
             self._put("f.verdict <> 'allow'")  # in the words of the index
         for name in ("spoof", "shadow"):
@@ -112,16 +115,18 @@ class Asking:
         self.values += values
 
     def _times(self, sought: Sought) -> None:
-        if sought.since is not None:
-            self._put(f"{self.at} >= ?", instant(sought.since))
-        if sought.until is not None:
-            self._put(f"{self.at} < ?", instant(sought.until))
+        """The times; of a page behind another one those that are left: a database would begin at the first one again."""
+        least, most = (None if moment is None else instant(moment) for moment in (sought.since, sought.until))
+        if least is not None:
+            self._put(f"{self.at} >= ?", least if sought.behind is None or sought.newest else max(least, sought.behind[0]))
+        if most is not None:
+            self._put(f"{self.at} < ?", most if sought.behind is None or not sought.newest else min(most, sought.behind[0] + 1))
 
     def _kind(self, kind: str | None) -> None:
         if kind is not None and kind.endswith("*"):
             self._put(f"{self.kind} >= ? AND {self.kind} < ?", kind[:-1], kind[:-1] + "\U0010ffff")
         elif kind is not None:
-            self._put("f.kind = ?", kind)
+            self._put(f"{self.kind} = ?", kind)
 
     def where(self, *more: str) -> str:
         """All conditions, and some more."""
@@ -134,32 +139,10 @@ class Asking:
         return f"ORDER BY {self.at} {way}, f.chain {way}, f.seq {way}"
 
 
-_RARER: Final = (
-    "conversation",
-    "call",
-    "approval",
-    "tool",
-    "verdict",
-    "reason",
-    "actor",
-    "principal",
-    "spoof",
-    "shadow",
-    "asked",
-    "person",
-    "tags",
-)
-
-
 def _is(wanted: Any) -> str:
     """The comparison with one value, or with several any of which will do."""
     count = len(either(wanted))
     return "= ?" if count == 1 else f"IN ({', '.join('?' * count)})"
-
-
-def _aside(name: str, sought: Sought, kind: str | None) -> str:
-    """What keeps a database from going by the tenant, which most records share, where there is anything else to go by."""
-    return " || ''" if name == "tenant" and (kind is not None or any(getattr(sought, other) for other in _RARER)) else ""
 
 
 Source = tuple[str, list[Any], str]

@@ -62,11 +62,12 @@ class SqlSearch(SqlApprovals):
 
     def filed(self, sought: Sought, names: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
         """Columns of what is filed about records."""
-        statement, values = filing_sql.filed(sought, (*names, *_PLACE))
-        rows = self.all(statement, values)
         scanned = [{**made, "chain": one.chain, "seq": one.seq} for made, one in self._scanned(sought)]
         if not scanned:
-            return tuple(tuple(row[:-3]) for row in rows)
+            statement, values = filing_sql.filed(sought, names)
+            return tuple(self.all(statement, values))
+        statement, values = filing_sql.filed(sought, (*names, *_PLACE))
+        rows = self.all(statement, values)
         found: list[Placed] = [((row[-3], row[-2], row[-1]), tuple(row[:-3])) for row in rows]
         return tuple(_together(found, ((_values(one, _PLACE), _values(one, names)) for one in scanned), sought))
 
