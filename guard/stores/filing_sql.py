@@ -66,15 +66,18 @@ MARK: Final = (
 """The newest record of the one chain of a file, and the last one that is filed: everything up to it is."""
 LYING: Final = "SELECT 0, COALESCE((SELECT MAX(seq) FROM filed WHERE chain = 0), 0), seq, hash FROM audit WHERE chain = 0 ORDER BY seq DESC LIMIT 1"
 """The chain, the last record that is filed, and number and hash of the newest."""
-BEHIND: Final = "SELECT chain, seq, prev, hash, body FROM audit WHERE chain = ? AND seq > ? AND seq <= ?{} ORDER BY seq"
-"""Records of a chain; to be filled in: one condition more, see `sifting`."""
+BEHIND: Final = "SELECT chain, seq, prev, hash, body FROM audit WHERE chain = ? AND seq > ? AND seq <= ?{} ORDER BY {} LIMIT ?"
+"""Records of a chain; to be filled in: one condition more, and their order, see `sifting`."""
+THESE: Final = "SELECT chain, seq, prev, hash, body FROM audit WHERE chain = ? AND seq IN ({})"
+NUMBER: Final = "SELECT COUNT(*) FROM audit WHERE chain = ? AND seq > ? AND seq <= ?"
 COPIES: Final = f"SELECT {_NAMES} FROM filed WHERE chain = ? AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608 - our own text
 COPIED_TAGS: Final = "SELECT seq, tag FROM tags WHERE chain = ? AND seq > ? AND seq <= ?"
 _PLACE: Final = "f.at, f.chain, f.seq"
 _RECORD: Final = (
     "SELECT a.chain, a.seq, a.prev, a.hash, a.body, f.at FROM ({}) f JOIN audit a ON a.chain = f.chain AND a.seq = f.seq"
 )
-_MOST: Final = 2**62
+MOST: Final = 2**62
+"""LIMIT of no limit."""
 _FEW: Final = ("conversation", "call", "approval")
 
 
@@ -179,7 +182,7 @@ def _of_person(sought: Sought, asking: Asking) -> list[Source]:
 
 def _places(sought: Sought) -> tuple[str, list[Any]]:
     """The statement that gives the places (at, chain, seq) of all records, at most as many as asked for, and its values."""
-    most = _MOST if sought.limit is None else max(sought.limit, 0)
+    most = MOST if sought.limit is None else max(sought.limit, 0)
     each = [f"SELECT {_PLACE} {source} {order} LIMIT ?" for source, _, order in _sources(sought)]
     values = [value for _, given, _ in _sources(sought) for value in (*given, most)]
     named = [f"SELECT * FROM ({one}) AS s{number}" for number, one in enumerate(each)]  # noqa: S608 - our own text
@@ -194,7 +197,7 @@ def _ordered(sought: Sought) -> str:
 def search(sought: Sought) -> tuple[str, list[Any]]:
     """The statement that finds records, each with its time in microseconds, and its values."""
     places, values = _places(sought)
-    most = _MOST if sought.limit is None else max(sought.limit, 0)
+    most = MOST if sought.limit is None else max(sought.limit, 0)
     return f"{_RECORD.format(places)} {_ordered(sought)}", [*values, most]
 
 
@@ -203,7 +206,7 @@ def filed(sought: Sought, names: Sequence[str]) -> tuple[str, list[Any]]:
     if not set(names) <= {*COLUMNS, "chain", "seq"}:
         raise ValueError(f"filed are {', '.join(COLUMNS)}")
     wanted = ", ".join(f"f.{name}" for name in names)
-    most = _MOST if sought.limit is None else max(sought.limit, 0)
+    most = MOST if sought.limit is None else max(sought.limit, 0)
     sources = _sources(sought)
     if len(sources) == 1:
         source, given, order = sources[0]
