@@ -127,9 +127,9 @@ class Asking:
 
     def _kind(self, kind: str | None) -> None:
         if kind is not None and kind.endswith("*"):
-            self._put(f"{self.kind} >= ? AND {self.kind} < ?", kind[:-1], kind[:-1] + "\U0010ffff")
+            self._put(f"{self.kind} >= ? AND {self.kind} < ?", cut(kind[:-1]), cut(kind[:-1]) + "\U0010ffff")
         elif kind is not None:
-            self._put(f"{self.kind} = ?", kind)
+            self._put(f"{self.kind} = ?", cut(kind))
 
     def where(self, *more: str) -> str:
         """All conditions, and some more."""
