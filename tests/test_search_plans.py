@@ -7,10 +7,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from stores_kit import Clock
+from search_kit import log
+from stores_kit import Clock, records
 
 from guard.core.searching import Sought
-from guard.stores import filing_sql, open_store
+from guard.stores import filing, filing_sql, open_store
 
 TIMES = {"since": 1_800_000_000.0, "until": 1_800_000_100.0}
 MANY = tuple(f"c{number}" for number in range(200))
@@ -45,3 +46,22 @@ def test_a_page_of_a_span_of_time_begins_behind_the_one_before(newest: bool) -> 
     wanted = (1_800_000_000_000_000, 1_800_000_050_000_001) if newest else (1_800_000_050_000_000, 1_800_000_100_000_000)
     assert tuple(values[:2]) == wanted
     assert "f.at >= ? AND f.at < ?" in statement
+
+
+def test_days_are_counted_one_by_one_and_add_up(tmp_path: Path) -> None:
+    """A span that begins and ends within a day, and one that is too long to be counted so."""
+    clock = Clock(1_800_000_000.0)
+    with closing(open_store(f"sqlite:///{tmp_path}/guard.db", clock=clock)) as store:
+        for _ in range(40):
+            store.record((), log()[:4])
+            clock.now += 50_000
+        store.catch_up()
+        every = records(store)
+        for since, until in (
+            (1_800_030_000.0, 1_801_000_000.0),
+            (1_800_000_000.0, 1_900_000_000.0),
+            (1_800_000_000.0, 1_800_000_000.0),
+        ):
+            for by in (("day",), ("day", "verdict")):
+                sought = Sought(since=since, until=until, tenant="acme")
+                assert store.tally(sought, by) == filing.count(every, sought, by)

@@ -103,22 +103,14 @@ def _days(log: Log, window: Sought) -> tuple[list[JsonObject], dict[str, int]]:
     """Decisions by day and verdict, every day of the month, and their sums."""
     begin, end = window.since or 0.0, window.until or 0.0
     names = [moments.day_of(begin + number * _DAY) for number in range(round((end - begin) / _DAY))]
-    days = [
-        _verdicts(log, replace(window, since=begin + place * _DAY, until=begin + (place + 1) * _DAY))
-        for place in range(len(names))
-    ]
-    totals = {told: sum(day[verdict] for day in days) for verdict, told in _VERDICTS.items()}
-    return [{"day": day, **counts} for day, counts in zip(names, days, strict=True)], totals
-
-
-def _verdicts(log: Log, day: Sought) -> dict[str, int]:
-    """How many calls were decided in which way on one day: by day and verdict at once, a database would have to sort all of them."""
-    counts = dict.fromkeys(_VERDICTS, 0)
-    for kind in _DECIDED:
-        for (verdict,), number in log.tally(replace(day, kinds=(kind,)), ("verdict",)):
-            if verdict in counts:
-                counts[str(verdict)] += number
-    return counts
+    days: dict[str, dict[str, int]] = {day: dict.fromkeys(_VERDICTS, 0) for day in names}
+    counted = (group for kind in _DECIDED for group in log.tally(replace(window, kinds=(kind,)), ("day", "verdict")))
+    for (day, verdict), number in counted:
+        name = moments.day_of(int(str(day)) * _DAY)
+        if name in days and verdict in _VERDICTS:
+            days[name][str(verdict)] += number
+    totals = {told: sum(day[verdict] for day in days.values()) for verdict, told in _VERDICTS.items()}
+    return [{"day": day, **counts} for day, counts in days.items()], totals
 
 
 def _ran(log: Log, window: Sought, kinds: Mapping[str, int]) -> dict[str, int]:

@@ -7,7 +7,7 @@ Both are asked in one transaction, which sees one state of the database; so each
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from guard.core.log import Sealed
@@ -23,6 +23,8 @@ _PLACE: Final = ("at", "chain", "seq")
 _SOME: Final = 200  # records that are fetched at once
 _SELDOM: Final = 16  # one of so many texts may be sought, and no more, for them to be read by themselves
 _WIDER: Final = 0.001  # seconds: a time is exact to less
+_DAY: Final = 86_400.0
+_DAYS: Final = 40  # a month, with some to spare
 Placed = tuple[tuple[int, int, int], Any]
 
 
@@ -32,6 +34,7 @@ class SqlSearch(SqlApprovals):
     tail: Tail | None = None  # what other searches of the store have read
     lying: str = filing_sql.LYING
     sifts = True  # whether the database can be asked for records by what their texts hold
+    by_days = True  # whether it counts days one by one in less time than it takes to sort all records by their day
 
     def search(self, sought: Sought) -> tuple[Sealed, ...]:
         """Records that are looked for."""
@@ -48,7 +51,9 @@ class SqlSearch(SqlApprovals):
     def tally(self, sought: Sought, by: tuple[str, ...]) -> tuple[tuple[tuple[Json, ...], int], ...]:
         """How many records are looked for."""
         statement, values = filing_sql.tally(sought, by)
-        found, lying = _counted(self.all(statement, values)), self._lying()
+        days = _days(sought, by) if self.by_days else ()
+        found = self._by_days(days, by) if days else _counted(self.all(statement, values))
+        lying = self._lying()
         if not lying:
             return found
         if not by and sought == Sought():
@@ -65,6 +70,10 @@ class SqlSearch(SqlApprovals):
             return tuple(self.all(*filing_sql.filed(sought, names)))
         found = _placed(self.all(*filing_sql.filed(sought, (*names, *_PLACE))))
         return tuple(row for _, row in _together(found, self._behind(_narrowed(sought, found), names, lying), sought))
+
+    def _by_days(self, days: Iterable[tuple[int, Sought]], by: tuple[str, ...]) -> filing.Counts:
+        each = ((day, _counted(self.all(*filing_sql.tally(one, by[1:])))) for day, one in days)
+        return tuple(((day, *group), number) for day, counts in each for group, number in counts if number)
 
     # what is not filed
 
@@ -134,6 +143,16 @@ class SqlSearch(SqlApprovals):
             tags.setdefault(int(seq), set()).add(str(tag))
         filed = ((int(row[1]), dict(zip(COLUMNS, row[2:], strict=True))) for row in found)
         return tuple(Filed(seq=seq, columns=columns, tags=frozenset(tags.get(seq, ()))) for seq, columns in filed)
+
+
+def _days(sought: Sought, by: tuple[str, ...]) -> tuple[tuple[int, Sought], ...]:
+    """The days of a span of some, each with what is sought of it, where days are counted; else none."""
+    if by[:1] != ("day",) or sought.since is None or sought.until is None or not 0 < sought.until - sought.since < _DAYS * _DAY:
+        return ()
+    begin, end = sought.since, sought.until
+    numbers = range(int(begin // _DAY), int(end // _DAY) + 1)
+    spans = ((number, max(begin, number * _DAY), min(end, (number + 1) * _DAY)) for number in numbers)
+    return tuple((number, replace(sought, since=since, until=until)) for number, since, until in spans)
 
 
 def _counted(rows: Sequence[Any]) -> filing.Counts:
