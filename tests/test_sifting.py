@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from search_kit import HOSTILE, log
+from search_kit import HOSTILE, log, record
 from stores_kit import Clock, records
-from test_filing_tail import unfile
+from test_filing_tail import sql, unfile
 from test_search import SEARCHES, hostile
 
 from guard.core.log import Sealed
 from guard.core.searching import Sought
-from guard.stores import filing, open_store, sifting, tail
+from guard.stores import filing, open_store, sifting, sql_search, tail
 from guard.stores.log import FileLog
 
 GLOBS = {
@@ -96,30 +96,97 @@ def test_no_text_hides_a_record(sifted: tuple[FileLog, tuple[Sealed, ...]], name
     assert same(*sifted, Sought(person="E2", tags=(typed,), tool=TEXTS[name])) >= 2
 
 
-def test_only_what_may_be_sought_is_read(lying: tuple[Path, tuple[Sealed, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where more lies unfiled than is read for all; what was read once is not asked for again."""
-    count: list[int] = []
+@pytest.fixture
+def count(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many records each sifted search reads, and -1 for each that reads all."""
+    found: list[int] = []
     real = filing.read
 
     def read(one: Sealed) -> filing.Read:
-        count.append(one.seq)
+        found.append(one.seq)
         return real(one)
 
-    for module in (filing, tail):
-        monkeypatch.setattr(module, "read", read)
+    def all_of(self: tail.Tail, *asked: Any) -> Any:
+        found.append(-1)
+        return ask(self, *asked)
+
+    ask = tail.Tail.ask
+    monkeypatch.setattr(filing, "read", read)
+    monkeypatch.setattr(tail.Tail, "ask", all_of)
+    return found
+
+
+def test_only_what_may_be_sought_is_read(
+    lying: tuple[Path, tuple[Sealed, ...]], monkeypatch: pytest.MonkeyPatch, count: list[int]
+) -> None:
+    """Where more lies unfiled than is read for all, and few of it may be sought; what was read once is not asked for again."""
+    rare, common = Sought(tool="look"), Sought(kinds=("call.decided",))
     with closing(FileLog(lying[0])) as only:
-        only.search(Sought(tool="look"))
-        every = len(count)
-        assert every == len(lying[1]) // 2, "few are read all"
+        only.search(rare)
+        assert count == [-1], "few are read all"
     monkeypatch.setattr(sifting, "LEAST", 5)
-    count.clear()
+    monkeypatch.setattr(sql_search, "_SELDOM", 3)
     with closing(FileLog(lying[0])) as only:
-        only.search(Sought(tool="look"))
-        assert 0 < len(count) < every
-        only.search(Sought())
         count.clear()
-        only.search(Sought(tool="look"))
-        assert not count
+        only.search(rare)
+        assert 0 < len(count) < len(lying[1]) // 2 // 3
+        assert -1 not in count
+        count.clear()
+        only.search(common)
+        assert count == [-1], "of what holds it there is too much"
+        only.search(rare)
+        assert count == [-1, -1], "all are known"
+
+
+def many(path: Path, number: int) -> None:
+    """A file with so many records of which none is filed, every third of the tool `look`; another holds its name in a reason."""
+    clock = Clock()
+    with closing(open_store(f"sqlite:///{path}", clock=clock)) as store:
+        for turn in range(number):
+            name, why = ("look", "") if turn % 3 == 0 else ("pay", "look")
+            tool = {"name": name, "definition": "d", "kind": "read"}
+            store.record((), [record("call.end", tool=tool, turn=turn, reason=why)])
+            clock.now += 1 if turn % 2 else -3  # a clock that is put back, and on
+    unfile(path, 0)
+
+
+def test_some_of_the_newest_are_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: list[int]) -> None:
+    """Where only the newest are sought, as many texts are read as that takes, in the order of their times; too few of them, and all are read."""
+    monkeypatch.setattr(sifting, "LEAST", 0)
+    monkeypatch.setattr(sifting, "enough", lambda limit: 2 * limit + 2)
+    many(path := tmp_path / "guard.db", 40)
+    with closing(FileLog(path)) as only:
+        every = only.audit()
+    for sought, few in (
+        (Sought(limit=3), True),
+        (Sought(limit=3, tenant="acme", kinds=("call.*",)), True),
+        (Sought(limit=1, tool="look"), True),
+        (Sought(limit=6, tool="look"), False),
+        (Sought(limit=3, newest=False), False),
+        (Sought(limit=3, until=every[0].seq + 1_800_000_000.0 - 30), False),
+        (Sought(limit=100), True),
+        (Sought(limit=0), True),
+    ):
+        with closing(FileLog(path)) as only:
+            count.clear()
+            assert only.search(sought) == tuple(one for _, one in filing.scan(every, sought)), sought
+            assert (-1 not in count) is few or not only.search(sought), sought
+
+
+def test_a_text_that_begins_otherwise_makes_that_all_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: list[int]
+) -> None:
+    """Nothing is told from the order of texts where one of them hides its time, wherever that may lie."""
+    monkeypatch.setattr(sifting, "LEAST", 0)
+    monkeypatch.setattr(sifting, "enough", lambda limit: 2 * limit + 2)
+    many(path := tmp_path / "guard.db", 40)
+    changed = "UPDATE audit SET body = replace(body, '\"v\":1,', '\"v\": 1,') WHERE seq = 7"
+    sql(path, "DROP TRIGGER audit_update", changed)
+    with closing(FileLog(path)) as only:
+        sought = Sought(limit=3)
+        count.clear()
+        assert only.search(sought) == tuple(one for _, one in filing.scan(only.audit(), sought))
+        assert -1 in count
 
 
 VALUE = st.text(st.sampled_from('ab"\\*?[]^-/u0\u00fc\u20ac\U0001f600\n\x00\ud800 '), max_size=8)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from web_kit import Web, web
 
 from guard import Session
-from guard.web import approvals_api, grants_api, kill_api, slowing
+from guard.web import approvals_api, audit_api, grants_api, kill_api, slowing
 from guard.web.description import described
 
 pytestmark = pytest.mark.slow
@@ -113,7 +113,7 @@ def test_every_route_is_described() -> None:
     """And nothing is described that is not there."""
     there = {
         (route.path, method.lower())
-        for route in [*approvals_api.routes(), *grants_api.routes(), *kill_api.routes()]
+        for route in [*approvals_api.routes(), *grants_api.routes(), *kill_api.routes(), *audit_api.routes()]
         for method in route.methods - {"HEAD"}
     }  # type: ignore[attr-defined]
     told = {(path, method) for path, methods in described()["paths"].items() for method in methods}

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from guard.auditing import uncounted
 from guard.auditing.entry import Entry
@@ -25,9 +25,10 @@ from guard.stores import filing
 T = TypeVar("T")
 MOST: Final = 1_000_000
 """Records that are read for the approvals of one month; of the questions that they are about, only what is counted and told is kept."""
-_PAGE: Final = 20_000
+_PAGE: Final = 5_000
 _ASKED: Final = 200  # approvals whose calls are looked up at once
 _AROUND: Final = 31 * 86400  # seconds around a month in which a question may begin or end
+_VOTES: Final = ("approval.resolved", "approval.vote")
 _ENDS: Final = {
     "approval.expired": "expired",
     "approval.cancelled": "cancelled",
@@ -173,23 +174,23 @@ def _told(one: Question) -> JsonObject:
     }
 
 
-_NAMES: Final = (
-    "tenant",
-    "approval",
-    "kind",
-    "at",
-    "ts",
-    "tool",
-    "principal",
-    "conversation",
-    "turn",
-    "position",
-    "actor",
-    "state",
-)
+class _Row(NamedTuple):
+    """What is filed about one record of an approval."""
 
-
-_AT: Final = _NAMES.index("at")
+    tenant: str
+    approval: str
+    kind: str
+    at: int
+    ts: str
+    tool: str | None
+    principal: str | None
+    conversation: str | None
+    turn: int | None
+    position: int | None
+    actor: str | None
+    state: str | None
+    chain: int
+    seq: int
 
 
 def of(log: Log, window: Sought, most: int = MOST) -> Questions:
@@ -199,8 +200,11 @@ def of(log: Log, window: Sought, most: int = MOST) -> Questions:
     all_of: dict[tuple[str, str], Question] = {}
     number = 0
     for row in _filed(log, replace(wide, kinds=("approval.*",), newest=False), most):
-        one, number = dict(zip(_NAMES, row, strict=False)), number + 1
-        _add(all_of.setdefault((one["tenant"], one["approval"]), Question(one["approval"])), one)
+        number += 1
+        question = all_of.get((row.tenant, row.approval))
+        if question is None:
+            question = all_of[row.tenant, row.approval] = Question(row.approval)
+        _add(question, row)
     for vote in found(log, replace(wide, kinds=("approval.vote",), state="refused", newest=False, limit=most)):
         _uncounted(all_of, vote)
     for edit in found(log, replace(wide, kinds=("approval.edited",), newest=False, limit=most)):
@@ -210,13 +214,13 @@ def of(log: Log, window: Sought, most: int = MOST) -> Questions:
     return Questions(all=ordered, begin=begin, end=end, cut=number >= most, log=log, wide=wide)
 
 
-def _filed(log: Log, sought: Sought, most: int) -> Iterator[tuple[Any, ...]]:
+def _filed(log: Log, sought: Sought, most: int) -> Iterator[_Row]:
     """What is filed about records, a page at a time."""
-    while most > 0 and (page := log.filed(replace(sought, limit=min(_PAGE, most)), (*_NAMES, "chain", "seq"))):
-        yield from page
+    while most > 0 and (page := log.filed(replace(sought, limit=min(_PAGE, most)), _Row._fields)):
+        yield from map(_Row._make, page)
         most -= len(page)
-        *_, chain, seq = page[-1]
-        sought = replace(sought, behind=(page[-1][_AT], chain, seq))
+        last = _Row._make(page[-1])
+        sought = replace(sought, behind=(last.at, last.chain, last.seq))
         if len(page) < _PAGE:
             return
 
@@ -225,29 +229,29 @@ def _within(one: Question, begin: int, end: int) -> bool:
     return begin <= one.asked_at < end or any(begin <= vote.at < end for vote in one.votes)
 
 
-def _add(question: Question, one: dict[str, Any]) -> None:
+def _add(question: Question, one: _Row) -> None:
     """Take in what is filed about one record."""
-    kind = str(one["kind"])
+    kind = one.kind
     if not question.call:
-        question.tool, question.principal, question.tenant = (str(one[name] or "") for name in ("tool", "principal", "tenant"))
-        question.call = f"{one['conversation']}/{one['turn']}/{one['position']}"
+        question.tool, question.principal, question.tenant = one.tool or "", one.principal or "", one.tenant or ""
+        question.call = f"{one.conversation}/{one.turn}/{one.position}"
     if kind == "approval.requested":
-        question.asked, question.asked_at = one["ts"], one["at"]
-    elif kind in {"approval.vote", "approval.resolved"}:
+        question.asked, question.asked_at = one.ts, one.at
+    elif kind in _VOTES:
         _answered(question, one)
     elif kind in _ENDS:
-        question.ended, question.ended_at, question.ended_by = _ENDS[kind], one["ts"], one["actor"] or ""
+        question.ended, question.ended_at, question.ended_by = _ENDS[kind], one.ts, one.actor or ""
 
 
-def _answered(question: Question, one: dict[str, Any]) -> None:
+def _answered(question: Question, one: _Row) -> None:
     """A vote; where it decided, two records may say so."""
-    status, by = one["state"], one["actor"]
-    if status not in {"approved", "rejected"} or not by:
+    status, by = one.state, one.actor
+    if not by or (status != "approved" and status != "rejected"):  # noqa: PLR1714 - so that its type is known
         return
-    if one["kind"] == "approval.resolved":
+    if one.kind == "approval.resolved":
         question.decided = status
     if not any(vote.by == by and vote.status == status for vote in question.votes):
-        question.votes.append(Given(by, status, one["at"], one["ts"]))
+        question.votes.append(Given(by, status, one.at, one.ts))
 
 
 def _uncounted(all_of: Mapping[tuple[str, str], Question], one: Entry) -> None:

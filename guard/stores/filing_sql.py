@@ -66,28 +66,34 @@ MARK: Final = (
 """The newest record of the one chain of a file, and the last one that is filed: everything up to it is."""
 LYING: Final = "SELECT 0, COALESCE((SELECT MAX(seq) FROM filed WHERE chain = 0), 0), seq, hash FROM audit WHERE chain = 0 ORDER BY seq DESC LIMIT 1"
 """The chain, the last record that is filed, and number and hash of the newest."""
-BEHIND: Final = "SELECT chain, seq, prev, hash, body FROM audit WHERE chain = ? AND seq > ? AND seq <= ?{} ORDER BY seq"
-"""Records of a chain; to be filled in: one condition more, see `sifting`."""
+BEHIND: Final = "SELECT chain, seq, prev, hash, body FROM audit WHERE chain = ? AND seq > ? AND seq <= ?{} ORDER BY {} LIMIT ?"
+"""Records of a chain; to be filled in: one condition more, and their order, see `sifting`."""
+THESE: Final = "SELECT chain, seq, prev, hash, body FROM audit WHERE chain = ? AND seq IN ({})"
+NUMBER: Final = "SELECT COUNT(*) FROM audit WHERE chain = ? AND seq > ? AND seq <= ?"
 COPIES: Final = f"SELECT {_NAMES} FROM filed WHERE chain = ? AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608 - our own text
 COPIED_TAGS: Final = "SELECT seq, tag FROM tags WHERE chain = ? AND seq > ? AND seq <= ?"
 _PLACE: Final = "f.at, f.chain, f.seq"
 _RECORD: Final = (
     "SELECT a.chain, a.seq, a.prev, a.hash, a.body, f.at FROM ({}) f JOIN audit a ON a.chain = f.chain AND a.seq = f.seq"
 )
-_MOST: Final = 2**62
+MOST: Final = 2**62
+"""LIMIT of no limit."""
+_FEW: Final = ("conversation", "call", "approval")
 
 
 class Asking:
     """The conditions of one search, and their values in order. `kind`: the one kind, or beginning of kinds, that this part of it is for.
 
-    `f.at` or `+f.at`: where kinds are found by their beginning, the time may not be what the database goes by.
+    `f.at` or `+f.at`: where kinds are found by their beginning, the time may not be what the database goes by. Where the records of a conversation, a
+    call or an approval are sought, of which there are few, neither may time or kind.
     """
 
     def __init__(self, sought: Sought, kind: str | None) -> None:
         wide = kind is not None and kind.endswith("*")
-        self.at = "+f.at" if wide and not sought.asked else "f.at"
+        few = any(getattr(sought, name) is not None for name in _FEW)
+        self.at = "+f.at" if few or (wide and not sought.asked) else "f.at"
         self.kind = (
-            "f.kind || ''" if wide and sought.asked else "f.kind"
+            "f.kind || ''" if few or (wide and sought.asked) else "f.kind"
         )  # what belongs to approvals has an index by time of its own
         self.parts: list[str] = []
         self.values: list[Any] = []
@@ -96,7 +102,7 @@ class Asking:
         for name in PLAIN:
             value = getattr(sought, name)
             if value is not None:
-                self._put(f"f.{name}{_aside(name, sought, kind)} {_is(value)}", *map(cut, either(value)))
+                self._put(f"f.{name} {_is(value)}", *map(cut, either(value)))
         if sought.verdict is not None and sought.verdict != "allow":
             self._put("f.verdict <> 'allow'")  # in the words of the index
         for name in ("spoof", "shadow"):
@@ -112,16 +118,18 @@ class Asking:
         self.values += values
 
     def _times(self, sought: Sought) -> None:
-        if sought.since is not None:
-            self._put(f"{self.at} >= ?", instant(sought.since))
-        if sought.until is not None:
-            self._put(f"{self.at} < ?", instant(sought.until))
+        """The times; of a page behind another one those that are left: a database would begin at the first one again."""
+        least, most = (None if moment is None else instant(moment) for moment in (sought.since, sought.until))
+        if least is not None:
+            self._put(f"{self.at} >= ?", least if sought.behind is None or sought.newest else max(least, sought.behind[0]))
+        if most is not None:
+            self._put(f"{self.at} < ?", most if sought.behind is None or not sought.newest else min(most, sought.behind[0] + 1))
 
     def _kind(self, kind: str | None) -> None:
         if kind is not None and kind.endswith("*"):
-            self._put(f"{self.kind} >= ? AND {self.kind} < ?", kind[:-1], kind[:-1] + "\U0010ffff")
+            self._put(f"{self.kind} >= ? AND {self.kind} < ?", cut(kind[:-1]), cut(kind[:-1]) + "\U0010ffff")
         elif kind is not None:
-            self._put("f.kind = ?", kind)
+            self._put(f"{self.kind} = ?", cut(kind))
 
     def where(self, *more: str) -> str:
         """All conditions, and some more."""
@@ -134,32 +142,10 @@ class Asking:
         return f"ORDER BY {self.at} {way}, f.chain {way}, f.seq {way}"
 
 
-_RARER: Final = (
-    "conversation",
-    "call",
-    "approval",
-    "tool",
-    "verdict",
-    "reason",
-    "actor",
-    "principal",
-    "spoof",
-    "shadow",
-    "asked",
-    "person",
-    "tags",
-)
-
-
 def _is(wanted: Any) -> str:
     """The comparison with one value, or with several any of which will do."""
     count = len(either(wanted))
     return "= ?" if count == 1 else f"IN ({', '.join('?' * count)})"
-
-
-def _aside(name: str, sought: Sought, kind: str | None) -> str:
-    """What keeps a database from going by the tenant, which most records share, where there is anything else to go by."""
-    return " || ''" if name == "tenant" and (kind is not None or any(getattr(sought, other) for other in _RARER)) else ""
 
 
 Source = tuple[str, list[Any], str]
@@ -196,7 +182,7 @@ def _of_person(sought: Sought, asking: Asking) -> list[Source]:
 
 def _places(sought: Sought) -> tuple[str, list[Any]]:
     """The statement that gives the places (at, chain, seq) of all records, at most as many as asked for, and its values."""
-    most = _MOST if sought.limit is None else max(sought.limit, 0)
+    most = MOST if sought.limit is None else max(sought.limit, 0)
     each = [f"SELECT {_PLACE} {source} {order} LIMIT ?" for source, _, order in _sources(sought)]
     values = [value for _, given, _ in _sources(sought) for value in (*given, most)]
     named = [f"SELECT * FROM ({one}) AS s{number}" for number, one in enumerate(each)]  # noqa: S608 - our own text
@@ -211,7 +197,7 @@ def _ordered(sought: Sought) -> str:
 def search(sought: Sought) -> tuple[str, list[Any]]:
     """The statement that finds records, each with its time in microseconds, and its values."""
     places, values = _places(sought)
-    most = _MOST if sought.limit is None else max(sought.limit, 0)
+    most = MOST if sought.limit is None else max(sought.limit, 0)
     return f"{_RECORD.format(places)} {_ordered(sought)}", [*values, most]
 
 
@@ -220,7 +206,7 @@ def filed(sought: Sought, names: Sequence[str]) -> tuple[str, list[Any]]:
     if not set(names) <= {*COLUMNS, "chain", "seq"}:
         raise ValueError(f"filed are {', '.join(COLUMNS)}")
     wanted = ", ".join(f"f.{name}" for name in names)
-    most = _MOST if sought.limit is None else max(sought.limit, 0)
+    most = MOST if sought.limit is None else max(sought.limit, 0)
     sources = _sources(sought)
     if len(sources) == 1:
         source, given, order = sources[0]

@@ -42,6 +42,7 @@ class Reading(SqlTables):
     connection: Wire
     lying = postgres_filing.LYING
     sifts = False  # few records lie unfiled on a server: somebody files them after a moment, whoever writes
+    by_days = False
 
     def __init__(self, wire: Wire, now: float | None, lock: Lock = OPEN) -> None:
         super().__init__(wire, 0.0, wire.stamps, lock=lock)

@@ -3,17 +3,19 @@ r"""Sifting: which records that are not filed yet may be among those that are lo
 Reading a record takes ten times as long as looking for some characters in its text. So where many lie unfiled, only those are read whose text holds what
 is sought. In JSON a character of `_SURE` stands for itself, or is written `\u` and four digits: a run of such characters that stands in a value stands
 in the text, too, unless there is a `\u` in it; a text with one is always read. None of these characters means anything to GLOB. What has no run that
-is long enough is no condition. Pure. Comes after `filing`, before `sql_search`.
+is long enough is no condition. Where the newest are sought, their texts are put in the order of the times at their beginning, and some of these are enough; one that
+begins otherwise makes that nothing is told from texts. Pure. Comes after `filing`, before `sql_search`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from guard.core.searching import PLAIN, Sought, either
-from guard.stores.filing import REFUSED_KINDS, cut
+from guard.stores import filing
+from guard.stores.filing import REFUSED_KINDS, Read, cut
 
 LEAST: Final = 4_000
 """Records that are read whatever is sought: many searches of one store then share what was read."""
@@ -24,6 +26,29 @@ _NUMBERS: Final = frozenset({"turn", "position"})
 _MARKS: Final = ("spoof", "shadow")  # found by the names of their fields
 _HOLDS: Final = "body GLOB ?"
 _ESCAPES: Final = "body GLOB '*\\u*'"
+
+_HEAD: Final = '{"v":1,"id":"'
+_NEXT: Final = '","ts":"'
+_ID, _TIME = 36, 27  # characters
+_BEGINS: Final = re.compile(
+    re.escape(_HEAD) + f"[0-9a-f-]{{{_ID}}}" + re.escape(_NEXT) + r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\"", re.ASCII
+)
+NEWEST: Final = (
+    f"substr(body, 1, {len(_HEAD)}) = '{_HEAD}' AND substr(body, {len(_HEAD) + _ID + 1}, {len(_NEXT)}) = '{_NEXT}',"
+    f" substr(body, {len(_HEAD) + _ID + len(_NEXT) + 1}, {_TIME}) DESC, seq DESC"
+)
+"""The order in which texts that begin otherwise come first, then the newest."""
+
+
+def enough(limit: int) -> int:
+    """How many texts are read for so many records: some hold what is sought elsewhere."""
+    return 4 * max(limit, 0) + 100
+
+
+def suffice(reads: Sequence[Read], sought: Sought) -> bool:
+    """Whether these, the first in the order of `NEWEST`, hold as many as are sought, and no later one can be newer."""
+    whole = all(one.copies is not None and one.copies["at"] and _BEGINS.match(one.record.body) for one in reads)
+    return whole and len(filing.scan(reads, sought)) == sought.limit
 
 
 def sift(sought: Sought) -> tuple[str, list[str]]:

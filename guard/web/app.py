@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from guard.runner import Approvals
 from guard.runner.doubts import Doubts
-from guard.web import approvals_api, console, grants_api, kill_api, signing
+from guard.web import approvals_api, audit_api, console, grants_api, kill_api, signing
 from guard.web.answers import problem
 from guard.web.api import Api
 from guard.web.bodies import RequestError
@@ -68,6 +68,7 @@ def application(
     known = settings or Settings()
     people = People(tokens=tokens, settings=known, clock=clock, known=lambda: guard.policy.people, secret=guard.store.secret)
     ours = [*Api(guard, remote, tokens, clock).routes(), *approvals_api.routes(), *grants_api.routes(), *kill_api.routes()]
+    ours += audit_api.routes()
     ours += signing.routes()
     routes = [*ours, *(route for pages in PAGES for route in pages())]
     app = Starlette(routes=routes, exception_handlers={RequestError: _refused, HTTPException: _refused})

@@ -22,21 +22,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from guard.auditing import left, lists, moments, page, persons
+from guard.auditing import left, lists, moments, page
 from guard.auditing.blocks import sections
-from guard.auditing.entry import Entry, entry
-from guard.auditing.log import place
+from guard.auditing.entry import Entry
 from guard.auditing.month import report
 from guard.auditing.timeline import candidates, life
-from guard.auditing.words import unknown
 from guard.core import audit_exports
 from guard.core.actors import human
 from guard.core.ports import Store
-from guard.core.searching import Sought
-from guard.core.unseen import one_line
 from guard.core.values import JsonObject
-from guard.policy.problems import meant
-from guard.web import frame
+from guard.web import audit_search, frame
 from guard.web.bodies import RequestError
 from guard.web.people import Person
 from guard.web.site import site
@@ -44,12 +39,6 @@ from guard.web.viewing import ahead
 
 SHOWN = 100
 """Records of one page."""
-FIELDS = (
-    ("person", "Person or personal value"), ("tool", "Tool"), ("reason", "Reason"), ("approved_by", "Approved by"), ("conversation", "Conversation"),
-    ("kind", "Kind"), ("since", "Since (7d, 2026-11-30)"), ("until", "Until"),
-)  # fmt: skip
-MARKS = (("refused", "refused"), ("held", "held"), ("spoof", "spoof attempts"), ("shadow", "shadow rules"))
-_LONGEST = 300  # characters of a field
 
 
 def routes() -> list[BaseRoute]:
@@ -93,23 +82,24 @@ async def style(_: Request) -> Response:
 
 async def searched(request: Request, person: Person) -> Response:
     """Records that meet the filters."""
-    query = {name: value.strip()[:_LONGEST] for name, value in request.query_params.items()}
+    query = {name: value.strip()[: audit_search.LONGEST] for name, value in request.query_params.items()}
     store = _store(request)
     problem = ""
     try:
-        found = await asyncio.to_thread(_found, query, person.session.tenant, store)
+        found = await asyncio.to_thread(audit_search.found, query, person.session.tenant, store, SHOWN + 1)
     except ValueError as error:
         problem, found = str(error), []
     more = _onward(query, found[SHOWN - 1]) if len(found) > SHOWN else ""
     if not more and not problem:
-        problem = await asyncio.to_thread(_left, query, person.session.tenant, store)
+        gone = await asyncio.to_thread(audit_search.gone, query, person.session.tenant, store)
+        problem = ". ".join(map(left.told, gone))
     return frame.page(
         request,
         person,
         "audit.html",
         body=Markup(lists.found(found[:SHOWN], address)) if found else "",  # noqa: S704 - made inert there
-        fields=FIELDS,
-        marks=MARKS,
+        fields=audit_search.FIELDS,
+        marks=audit_search.MARKS,
         query=query,
         more=more,
         told=problem,
@@ -117,65 +107,9 @@ async def searched(request: Request, person: Person) -> Response:
     )
 
 
-def _found(query: dict[str, str], tenant: str, store: Store) -> list[Entry]:
-    """The records that a query means. Raises ValueError with what is wrong with it, in the words of the page."""
-    sought = _sought(query, tenant, store)
-    none = unknown(store, reason=query.get("reason"), kind=query.get("kind"), tenant=tenant)
-    if none is not None:
-        cure = meant(none.word.removesuffix("*"), none.known)
-        raise ValueError(f"{dict(FIELDS)[none.field]} {one_line(none.word)}: {none.what}{f' ({cure})' if cure else ''}")
-    return [entry(each) for each in store.search(sought)]
-
-
-def _left(query: dict[str, str], tenant: str, store: Store) -> str:
-    """Which of the months that were asked for are not in the store any more."""
-    sought = _sought(query, tenant, store)
-    return ". ".join(left.told(one) for one in left.left(store, sought.since, sought.until))
-
-
-def _sought(query: dict[str, str], tenant: str, store: Store) -> Sought:
-    """The search that a query means. Raises ValueError with what is wrong with it."""
-
-    def text(name: str) -> str | None:
-        return query.get(name) or None
-
-    times = {
-        name: read(query[name], store.now())
-        for name, read in (("since", moments.since), ("until", moments.until))
-        if query.get(name)
-    }
-    who, kind = text("approved_by"), text("kind")
-    return Sought(
-        tenant=tenant,
-        tool=text("tool"),
-        reason=text("reason"),
-        conversation=persons.conversation(store, text("conversation")),
-        actor=persons.names(store, who, tenant, "actor"),
-        state="approved" if who else None,
-        kinds=(kind,) if kind else ("approval.vote", "approval.resolved") if who else (),
-        verdict="refuse" if query.get("refused") else "hold" if query.get("held") else None,
-        spoof=bool(query.get("spoof")),
-        shadow=bool(query.get("shadow")),
-        person=persons.names(store, text("person"), tenant),
-        tags=persons.tags(query["person"], store.secret, (tenant,)) if text("person") else (),
-        behind=_behind(query.get("behind", "")),
-        limit=SHOWN + 1,
-        since=times.get("since"),
-        until=times.get("until"),
-    )
-
-
-def _behind(text: str) -> tuple[int, int, int] | None:
-    parts = text.split(".")
-    if len(parts) != 3 or not all(part.isascii() and part.isdecimal() and len(part) < 18 for part in parts):
-        return None
-    at, chain, seq = map(int, parts)
-    return at, chain, seq
-
-
 def _onward(query: dict[str, str], last: Entry) -> str:
     kept = {name: value for name, value in query.items() if value and name != "behind"}
-    behind = ".".join(map(str, place(last.sealed)))
+    behind = audit_search.onward(last)
     return "/audit?" + "&".join(
         f"{quote(name)}={quote(value, errors='replace')}" for name, value in {**kept, "behind": behind}.items()
     )

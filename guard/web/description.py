@@ -6,7 +6,7 @@ from typing import Any
 
 from guard.core.reasons import Reason
 from guard.core.values import JsonObject
-from guard.web import description_approvals, description_grants, description_kill
+from guard.web import description_approvals, description_audit, description_grants, description_kill
 
 _TEXT = {"type": "string", "minLength": 1}
 _SESSION = {
@@ -163,6 +163,7 @@ def described() -> JsonObject:
             **description_approvals.PATHS,
             **description_grants.PATHS,
             **description_kill.PATHS,
+            **description_audit.PATHS,
         },
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -172,6 +173,7 @@ def described() -> JsonObject:
                 **description_approvals.SCHEMAS,
                 **description_grants.SCHEMAS,
                 **description_kill.SCHEMAS,
+                **description_audit.SCHEMAS,
                 "Problem": {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]},
             },
         },
