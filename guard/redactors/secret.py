@@ -9,10 +9,12 @@ import re
 
 from guard.core.redaction import LABEL
 from guard.redactors.edges import matches, opens
+from guard.redactors.given import given_gate
 from guard.redactors.keys import tokens
 from guard.redactors.prefixes import INSIDE, PREFIXES
-from guard.redactors.secret_keys import KEPT, PLACEHOLDER, SECRET_KEYS, hides
+from guard.redactors.secret_keys import KEPT, PLACEHOLDER, SECRET_KEYS, hides, talks
 from guard.redactors.views import assigns, bears, long_name
+from guard.redactors.written import written_spans
 
 _START = re.compile("|".join(["eyJ", *(re.escape(sign) for sign, _ in PREFIXES)]))
 SIGNS_INSIDE = tuple(sign for sign, _ in INSIDE)
@@ -104,6 +106,7 @@ def secret_gate(text: str) -> bool:
         or "curl " in text
         or assigns(text)
         or bears(text)
+        or given_gate(text)
         or ("://" in text and "@" in text)
         or _signed(text)
     )
@@ -125,7 +128,7 @@ def secret_spans(_key: str | None, text: str) -> list[tuple[int, int]]:
         found += _given(text)
     elif bears(text):
         found += [match.span("value") for match in matches(_BARE_BEARER, text, _borne)]
-    return found
+    return [*dict.fromkeys(found + written_spans(text))] if given_gate(text) else found
 
 
 def _given(text: str) -> list[tuple[int, int]]:
@@ -220,7 +223,7 @@ def _whole(text: str, match: re.Match[str]) -> bool:
 def _assigned(text: str, match: re.Match[str]) -> bool:
     """Whether a value that a word announces is a secret: after a weak word it has letters and digits and no blanks."""
     start, end = match.span(_value(match))
-    if not _whole(text, match) or PLACEHOLDER.fullmatch(text, start, end) is not None:
+    if not _whole(text, match) or PLACEHOLDER.fullmatch(text, start, end) is not None or talks(text[start:end]):
         return False
     if match["strong"] is not None:
         return True
