@@ -92,7 +92,7 @@ def _right(name: str, text: str, start: int, at: int) -> tuple[int, int] | None:
     """A value behind a sign of an assignment."""
     if _OPENS.match(text, at) is not None:
         return _quoted(name, text, at, firm=True)
-    if (around := text[start - 1 : start]) in _FRAMES and around and strong(name):
+    if (around := text[start - 1 : start]) in _FRAMES and around:
         span = _framed(text, at, _FRAMES[around])
         if span is not None and fits(name, text[slice(*span)], firm=True):
             return span
