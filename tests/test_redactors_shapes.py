@@ -12,6 +12,7 @@ from guard.core.ports import Redactor
 from guard.core.values import encode
 from guard.redactors import redactor
 from guard.redactors.written import written_spans
+from guard.tools.walk import Walk
 
 BOTH = [redactor(), redactor(fast=False)]
 IDS = ["with google-re2", "without"]
@@ -114,6 +115,53 @@ def test_where_only_a_value_can_stand_it_may_be_words(shape: str, value: str) ->
     told = encode(hide(written(shape, "password", value), BOTH[0], set()))
     assert value not in told
     assert "[secret]" in told
+
+
+SESSIONS = {
+    "cookies": "Cookie: theme=dark; sessionid=Tr0ub4dor22; lang=en",
+    "a cookie that is set": "Set-Cookie: connect.sid=s%3ATr0ub4dor22; Path=/",
+    "another scheme": "Authorization: SSWS 00Tr0ub4dor22xyzq",
+    "a token's scheme": "curl -H 'Authorization: Token Tr0ub4dor22Tr0ub4' https://h/",
+}
+
+
+@pytest.mark.parametrize("one", BOTH, ids=IDS)
+@pytest.mark.parametrize("name", SESSIONS)
+def test_what_logs_in_is_a_secret(name: str, one: Redactor) -> None:
+    """Cookies of a session and whatever scheme a header names; other cookies stay."""
+    told = encode(hide({"out": SESSIONS[name]}, one, set()))
+    assert "Tr0ub4" not in told
+    assert "[secret]" in told
+    assert name != "cookies" or "theme=dark; sessionid=[secret]; lang=en" in told
+
+
+H = "0a1b2c3d4e5f6a7b"
+SERVICES = {
+    "Neon": "napi_" + "aB3dE6gH9j" * 5,
+    "E2B": "e2b_" + H * 2 + H[:8],
+    "Firecrawl": "fc-" + H * 2,
+    "Honeycomb": "hcaik_01" + "a1b2c3d4" * 7,
+    "ElevenLabs": "sk_" + H * 3,
+    "Airtable": "patAbC1dEfG2hIjK3." + H * 4,
+    "PASETO": "v4.local." + "aB3dE6gH9j" * 6,
+    "Zapier": "https://hooks.zapier.com/hooks/catch/123456/hdIGnJX",
+}
+
+
+@pytest.mark.parametrize("one", BOTH, ids=IDS)
+@pytest.mark.parametrize("name", SERVICES)
+def test_keys_of_more_services(name: str, one: Redactor) -> None:
+    """By their own signs, wherever they stand."""
+    for value in (SERVICES[name], {"out": [f"see {SERVICES[name]} now"]}):
+        told = encode(hide(value, one, set()))
+        assert "[secret]" in told
+        assert SERVICES[name][-7:] not in told
+
+
+def test_several_names_of_one_field_count() -> None:
+    """What a tuple names stays told, so that a secret under it is hidden."""
+    assert Walk().json({("password", 1): V, ("a", 2): V}, 0) == {"password, 1": V, "a, 2": V}
+    assert hide(Walk().json({("password", 1): V}, 0), BOTH[0], set()) == {"password, 1": "[secret]"}
 
 
 KEPT: list[Any] = [

@@ -45,6 +45,7 @@ _LOGIN = re.compile(r"\b(?i:login|user|username|machine)[ \t]+[^ \t\n]{1,100}[ \
 _MORE = re.compile(r"[,;|][^ \t\r\n\"'`=:&<>(){}\[\]]{1,400}")
 _BEHIND = frozenset(" \t\r\n\"'`<>)}]")
 _LONGEST = 4000  # characters of a value in quotes
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,30}[ ]{1,3}(?P<value>[A-Za-z0-9._~+/=-]{16,1000})")
 _FRAMES = {";": ";\n", "'": "'\n", '"': '"\n\\'}
 """What a name stands behind, and what its value ends with: a part of a connection, or a header in quotes."""
 _PARTS = frozenset("?&#;-")
@@ -96,6 +97,8 @@ def _right(name: str, text: str, start: int, at: int) -> tuple[int, int] | None:
         span = _framed(text, at, _FRAMES[around])
         if span is not None and fits(name, text[slice(*span)], firm=True):
             return span
+    if name.lower().endswith("authorization") and (scheme := _SCHEME.match(text, at)) is not None:
+        return scheme.span("value") if fits(name, scheme["value"], firm=True) else None
     close = text[at - 1] == "=" and text[at - 2 : at - 1] not in _COMPARES
     line = _LINE.match(text, at)
     if line is not None and _ends(text, line.end()) and _begins(text, start):

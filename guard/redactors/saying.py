@@ -34,7 +34,7 @@ _SECRET = ("password", "passwd", "passphrase", "pwd", "secret", "secrete", "cred
 _PHRASES = [word for row in (*SSN, *IDS) for word in row.words]
 _ALONE = frozenset(word for word in _PHRASES if " " not in word)
 _PAIRED = frozenset(word.split()[0] for word in _PHRASES) - _ALONE
-_TELLING = KEY_WORDS | _ALONE | _PAIRED | {"pw", "pass", "identified"}
+_TELLING = KEY_WORDS | _ALONE | _PAIRED | {"pw", "pass", "identified", "cookie"}
 _OTHER = (
     *(word for word in _TELLING | {part for word in _PHRASES for part in word.split()} if not word.isascii()),
     *(word for word in _PHRASES if not word.isascii()),

@@ -28,6 +28,7 @@ SECRET_WORDS = (
     "_pw",
     "-pw",
     "identified ",
+    "cookie",
     "kennwort",
     "oauth",
     "密码",

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from guard.redactors.assigned import assigned_spans
 from guard.redactors.blocks import block_spans
+from guard.redactors.cookies import cookie_spans
 from guard.redactors.fragments import through
 from guard.redactors.given import given_gate
 from guard.redactors.grids import grid_spans
 from guard.redactors.markup import markup_spans
 from guard.redactors.statements import statement_spans
 
-_SHAPES = (assigned_spans, markup_spans, grid_spans, block_spans, statement_spans)
+_SHAPES = (assigned_spans, markup_spans, grid_spans, block_spans, statement_spans, cookie_spans)
 
 
 def written_spans(text: str) -> list[tuple[int, int]]:
