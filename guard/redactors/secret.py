@@ -128,7 +128,18 @@ def secret_spans(_key: str | None, text: str) -> list[tuple[int, int]]:
         found += _given(text)
     elif bears(text):
         found += [match.span("value") for match in matches(_BARE_BEARER, text, _borne)]
-    return [*dict.fromkeys(found + written_spans(text))] if given_gate(text) else found
+    return _merged(found + written_spans(text)) if given_gate(text) else found
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Overlapping spans as one: several rules may know the same place."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if found and start < found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
 
 
 def _given(text: str) -> list[tuple[int, int]]:
