@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from guard.redactors.fold import plain
+from guard.redactors.given import given_gate
 from guard.redactors.iban import iban_gate
 from guard.redactors.national import formed, tells
 from guard.redactors.nested import decoded, is_json
@@ -67,10 +68,10 @@ def _loud(flat: str, low: str, texts: Sequence[str]) -> bool:
 
 
 def _speaks(flat: str, low: str) -> bool:
-    """Whether a word that names a secret and a sign of an assignment are there, or a bearer."""
-    if "=" not in flat and ":" not in flat and "bearer " not in low:
+    """Whether a word that names a secret and a sign of an assignment are there, or something behind it, or a bearer."""
+    if not any(map(low.__contains__, SECRET_WORDS)):
         return False
-    return any(map(low.__contains__, SECRET_WORDS))
+    return "=" in flat or ":" in flat or "bearer " in low or given_gate(flat)
 
 
 def _signed(flat: str, texts: Sequence[str]) -> bool:

@@ -14,6 +14,8 @@ from typing import TypeAlias
 
 from guard.core.redaction import SECONDS
 from guard.redactors.fold import folded, plain
+from guard.redactors.fragments import objects
+from guard.redactors.given import given_gate
 from guard.redactors.masks import MASKS
 from guard.redactors.nested import DEPTH, First, decoded, inside, is_json
 from guard.redactors.secret_keys import SECRET_KEYS, hides
@@ -90,7 +92,12 @@ class Finder:
         if not self._own and not holds and text.isascii() and still(text):
             return text, ()
         found = self._within(key, text, depth, holds=holds)
-        shown, hidden = self._hidden(key, text) if found is None else found
+        if found is None:
+            shown, hidden = self._objects(key, text, depth)
+            shown, more = self._hidden(key, shown)
+            hidden = tuple(one.name for one in self.detectors if one.name in {*hidden, *more}) if hidden else more
+        else:
+            shown, hidden = found
         if named and not hidden and text.isidentifier():
             self.names.put(text)
         return shown, hidden
@@ -100,12 +107,30 @@ class Finder:
         if not depth:
             return None
         if holds:
-            return inside(key, text, lambda above, said: self._detect(_flat(above), said, depth - 1), self.first)
+            return self._json(key, text, depth)
         said = decoded(text)
         if said is None:
             return None
         kinds = self._detect(key, said, depth - 1)[1]
         return (self._mask(kinds[0]), kinds) if kinds else None
+
+    def _json(self, key: str | None, text: str, depth: int) -> tuple[str, tuple[str, ...]] | None:
+        return inside(key, text, lambda above, said: self._detect(_flat(above), said, depth - 1), self.first)
+
+    def _objects(self, key: str | None, text: str, depth: int) -> tuple[str, tuple[str, ...]]:
+        """What is hidden in objects and lists of JSON that stand in the middle of a text."""
+        if not depth or ("{" not in text and "[" not in text) or not given_gate(text):
+            return text, ()
+        kinds: dict[str, None] = {}
+        pieces: list[str] = []
+        done = 0
+        for start, end in objects(text):
+            shown, found = self._json(key, text[start:end], depth) or ("", ())
+            if found:
+                kinds |= dict.fromkeys(found)
+                pieces += (text[done:start], shown)
+                done = end
+        return ("".join([*pieces, text[done:]]), tuple(kinds)) if kinds else (text, ())
 
     def _mask(self, kind: str) -> str:
         return next(detector.replacement for detector in self.detectors if detector.name == kind)

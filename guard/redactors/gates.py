@@ -22,6 +22,7 @@ from guard.redactors.card import may_be
 from guard.redactors.engine import finder, re2
 from guard.redactors.find import SHORT, Detector, Finder, Span
 from guard.redactors.fold import foldable, plain
+from guard.redactors.given import GATE, meant
 from guard.redactors.iban import LENGTHS
 from guard.redactors.national import IDS, SSN
 from guard.redactors.nested import SAYS_BASE64, SAYS_HEX
@@ -80,6 +81,7 @@ GATES: tuple[tuple[str, str], ...] = (
     ("inside", "[.]atlasv1[.]|[0-9]Q~|[0-9]{7}:A[A-Za-z0-9_-]{6}|[0-9a-f]{6}-us[0-9]"),
     ("words", "PRIVATE KEY|curl "),
     ("named", _NAMED),
+    ("given", GATE),
     ("bearer", "(?i:bearer|basic)[ ]{1,3}[A-Za-z0-9._~+/=-]{8}"),
     ("card", _CARD),
     ("iban", f"(?i:{'|'.join(LENGTHS)})[0-9]{{2}}(?:[ -]?[A-Za-z0-9]){{11}}"),
@@ -112,6 +114,7 @@ NESTED: tuple[tuple[str, str], ...] = (
 
 _QUIET = Quiet(_PHONE)
 _CARDS = next(number for number, (name, _) in enumerate(GATES) if name == "card")
+_GIVEN = next(number for number, (name, _) in enumerate(GATES) if name == "given")
 _SAID = len(GATES) + next(number for number, (name, _) in enumerate(NESTED) if name == "said")
 BESIDE: tuple[str, str] = (
     rf'(?i:{_NAMING})"{_BLANK}:{_BLANK}(?:{{{_BLANK}"[^"\\\x00]*"{_BLANK}:{_BLANK})?"[^"\\\x00]*{_KEY}',
@@ -150,6 +153,8 @@ class Gates:
         """Whether something may be hidden for this gate."""
         if number == _CARDS:
             return self._carded(raw)
+        if number == _GIVEN:
+            return meant(text)
         if number == _SAID:
             return self._named(text, raw)
         return number not in passes.unsure or self._each[number].search(raw) is not None

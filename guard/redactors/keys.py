@@ -39,6 +39,9 @@ def tokens(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def words_of(key: str) -> frozenset[str]:
-    """The words of a key, and what stands before `key` written together with it: `api_key` also holds `apikey`."""
+    """The words of a key, and what stands before `key` or `pass` written together with it: `api_key` also holds `apikey`."""
     words = word_list(key)
-    return frozenset(words) | {f"{left}key" for left, right in pairwise(words) if right in {"key", "keys"}}
+    found = {
+        f"{left}{'key' if right == 'keys' else right}" for left, right in pairwise(words) if right in {"key", "keys", "pass"}
+    }
+    return frozenset(words) | found

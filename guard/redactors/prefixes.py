@@ -126,6 +126,15 @@ PREFIXES: tuple[tuple[str, str], ...] = (
     ("AKID", f"{_A}{{32}}\\b"),
     ("sl.u.", f"{_W}{{100,1000}}"),
     ("vercel_blob_rw_", f"{_W}{{30,64}}"),
+    ("napi_", f"{_A}{{40,80}}"),
+    ("e2b_", f"{_H}{{40}}\\b"),
+    ("fc-", f"{_H}{{32}}\\b"),
+    *_each("hcaik_ hcxik_ hcalk_", "[0-9A-Za-z]{40,64}"),
+    ("sk_", f"{_H}{{48}}\\b"),
+    ("pat", f"{_A}{{14}}\\.{_H}{{64}}\\b"),
+    *_each("v1.local. v2.local. v3.local. v4.local.", f"{_W}{{40,1000}}"),
+    ("hooks.zapier.com/", "hooks/catch/[0-9]{4,12}/[A-Za-z0-9]{5,20}"),
+    ("webhook.office.com/", "webhookb2/[0-9A-Za-z@/-]{60,300}"),
     ("signkey-", f"(?:prod|test|branch)-{_H}{{32,64}}"),
 )
 """Sign and what follows it."""

@@ -14,6 +14,7 @@ from operator import or_
 from string import ascii_letters, ascii_lowercase, ascii_uppercase
 
 from guard.core.beside import NAMING, ROLES
+from guard.redactors.given import stands
 from guard.redactors.keys import tokens
 from guard.redactors.national import IDS, SSN
 from guard.redactors.phone import OTHER as PHONE_OTHER
@@ -37,7 +38,7 @@ _SECRET = ("password", "passwd", "passphrase", "pwd", "secret", "secrete", "cred
 _PHRASES = [word for row in (*SSN, *IDS) for word in row.words]
 _ALONE = frozenset(word for word in _PHRASES if " " not in word)
 _PAIRED = frozenset(word.split()[0] for word in _PHRASES) - _ALONE
-_TELLING = KEY_WORDS | _ALONE | _PAIRED | {"pw", "pass"}
+_TELLING = KEY_WORDS | _ALONE | _PAIRED | {"pw", "pass", "identified", "cookie"}
 _OTHER = (
     *(word for word in _TELLING | {part for word in _PHRASES for part in word.split()} if not word.isascii()),
     *(word for word in _PHRASES if not word.isascii()),
@@ -145,7 +146,12 @@ class Saying:
 
     def _names(self, text: str, start: int, end: int, tables: Tables) -> bool:
         """Whether a word is a part of the name of a field, of a variable, of what stands beside it, or in a list."""
-        if _NAMED.match(text, end) is not None or _open(text, end) or _SET.match(text, end) is not None:
+        if (
+            _NAMED.match(text, end) is not None
+            or _open(text, end)
+            or _SET.match(text, end) is not None
+            or stands(text, start, end)
+        ):
             return True
         return _beside(text, start, tables)
 

@@ -9,10 +9,12 @@ import re
 
 from guard.core.redaction import LABEL
 from guard.redactors.edges import matches, opens
+from guard.redactors.given import given_gate
 from guard.redactors.keys import tokens
 from guard.redactors.prefixes import INSIDE, PREFIXES
-from guard.redactors.secret_keys import KEPT, PLACEHOLDER, SECRET_KEYS, hides
+from guard.redactors.secret_keys import KEPT, PLACEHOLDER, SECRET_KEYS, hides, talks
 from guard.redactors.views import assigns, bears, long_name
+from guard.redactors.written import written_spans
 
 _START = re.compile("|".join(["eyJ", *(re.escape(sign) for sign, _ in PREFIXES)]))
 SIGNS_INSIDE = tuple(sign for sign, _ in INSIDE)
@@ -108,6 +110,7 @@ def secret_gate(text: str) -> bool:
         or "curl " in text
         or assigns(text)
         or bears(text)
+        or given_gate(text)
         or ("://" in text and "@" in text)
         or _signed(text)
     )
@@ -129,6 +132,17 @@ def secret_spans(_key: str | None, text: str) -> list[tuple[int, int]]:
         found += _given(text)
     elif bears(text):
         found += [match.span("value") for match in matches(_BARE_BEARER, text, _borne)]
+    return _merged(found + written_spans(text)) if given_gate(text) else found
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Overlapping spans as one: several rules may know the same place."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if found and start < found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
     return found
 
 
@@ -224,7 +238,7 @@ def _whole(text: str, match: re.Match[str]) -> bool:
 def _assigned(text: str, match: re.Match[str]) -> bool:
     """Whether a value that a word announces is a secret: after a weak word it has letters and digits and no blanks."""
     start, end = match.span(_value(match))
-    if not _whole(text, match) or PLACEHOLDER.fullmatch(text, start, end) is not None:
+    if not _whole(text, match) or PLACEHOLDER.fullmatch(text, start, end) is not None or talks(text[start:end]):
         return False
     if match["strong"] is not None:
         return True

@@ -10,13 +10,16 @@ import re
 from guard.core.redaction import BELOW, CELL, LABEL
 from guard.redactors.keys import names_of, tokens, word_list, words_of
 from guard.redactors.masks import MASKS
+from guard.redactors.secret_words import PASSES, described, spoken
 
 STRONG = frozenset(
     {"password", "passwd", "passphrase", "passcode", "pwd", "secret", "secrets", "apikey", "accesskey", "privatekey", "secretkey"}
     | {"credential", "credentials", "authorization", "clientsecret", "密码", "口令"}
     | {"passwords", "passwds", "passphrases", "passcodes", "pwds", "passwort", "kennwort"}
+    | PASSES
 )
 WEAK = frozenset({"token", "tokens", "authtoken", "accesstoken"})
+ABOUT = STRONG | WEAK
 KEPT = frozenset(
     {
         "type",
@@ -51,6 +54,7 @@ KEPT = frozenset(
         "status",
     }
     | {"length", "changed", "updated", "created", "at", "required", "enabled", "symbol", "standard", "method", "reset"}
+    | {"description", "file", "path", "arn", "placeholder", "label", "format", "title", "scope", "scopes", "in", "pattern"}
 )
 """Words that make a key speak about a secret rather than hold it: `token_type`, `password_changed_at`, `next_page_token`."""
 _COUNTED = frozenset(
@@ -62,6 +66,7 @@ PLACEHOLDER = re.compile(
     r"|<(?:(?:your|my|the|an?|enter|insert|new|old|api|access|client|auth)[ _-]?){0,3}"
     r"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|key|credentials?|value|redacted|hidden|masked|removed|filtered|omitted|empty|none|null"
     r"|unset|not[ _-]?set|placeholder|change[ _-]?me)(?:[ _-]?here)?>"
+    r"|(?:your|insert|enter|replace)(?:[ _-]?(?:own|with|the|my|api|access|secret|client|auth|db|database|password|token|key|value|here|id|new|real|actual)){1,6}"
     r"|\*+|x+|change ?me|none|null|n/a|true|false|yes|no|redacted|hidden|bearer|basic|"
     + "|".join(map(re.escape, MASKS.values())),
     re.IGNORECASE,
@@ -84,7 +89,7 @@ def _holds(key: str) -> bool:
     names, below = names_of(key), set[str]()
     while names:
         name = names.pop()
-        if name[:1] in _BESIDE and " " in name and _PHRASE.fullmatch(name, 1) is None:
+        if name[:1] in _BESIDE and " " in name and PHRASE.fullmatch(name, 1) is None:
             continue  # the title of something
         words = word_list(name)
         below.update(words)
@@ -100,7 +105,7 @@ SECRET_KEYS = _Keys()
 
 
 _BESIDE = frozenset({LABEL, CELL})
-_PHRASE = re.compile(
+PHRASE = re.compile(
     r"(?:[A-Za-z0-9]{1,30}[ _-]){0,3}(?i:passwords?|passwds?|passphrases?|passcodes?|pwd|credentials?|authorization|(?:api|access|private|secret)[ _-]?keys?"
     r"|(?:client|app|application|api|consumer|shared|webhook|signing)[ _-]secret|(?:access|auth|refresh|session|bearer|api|bot|id)[ _-]token)[0-9]{0,4}"
 )
@@ -112,6 +117,20 @@ _KIND = re.compile(
     r"|[A-Za-z ]{1,20}\([0-9, ]{1,9}\)|(?i:https?)://[^@]*"
 )
 """What a row says of a secret rather than what it is: a way to store or send it, a type, an address."""
+
+
+def talks(text: str) -> bool:
+    """Whether a text that a name of a secret is given speaks of it instead: a type, a state, a label, what is wrong with it."""
+    return _MANY.search(text) is None and spoken(text, ABOUT)
+
+
+def kind_of_secret(text: str) -> bool:
+    """Whether a text says how a secret is stored or sent, or is an amount or a date."""
+    if len(text) > 100:
+        return False
+    return _KIND.fullmatch(text) is not None or (_AMOUNT.fullmatch(text) is not None and _MANY.fullmatch(text) is None)
+
+
 _SCHEME = re.compile("(?i:bearer|basic|token)[ ]{1,3}")
 _INNER_CAPITAL = re.compile("[a-z][A-Z]")
 _CODE = re.compile(r"[^ \t\r\n\"'(){}\[\]]{6,}")
@@ -121,7 +140,7 @@ def hides(key: str, text: str) -> bool:
     """Whether a text under such a key is a value rather than a placeholder, a mask of our own or a count of `tokens`."""
     if len(text) < 4 or (len(text) <= 200 and PLACEHOLDER.fullmatch(text) is not None):
         return False
-    if text.isdigit() and len(text) <= 9 and "tokens" in word_list(key):
+    if (text.isdigit() and len(text) <= 9 and "tokens" in word_list(key)) or described(text, ABOUT):
         return False
     return (LABEL not in key and CELL not in key) or _beside(key, text)
 

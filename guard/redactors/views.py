@@ -9,15 +9,14 @@ from __future__ import annotations
 import re
 from string import ascii_letters, digits, hexdigits
 
+from guard.redactors.given import given_gate
 from guard.redactors.iban import iban_gate
 
 LONG = 20
 """No secret with a prefix of its own is shorter than this."""
 
 SECRET_WORDS = (
-    "passw",
-    "passphrase",
-    "passcode",
+    "pass",
     "pwd",
     "secret",
     "key",
@@ -28,8 +27,9 @@ SECRET_WORDS = (
     "basic ",
     "_pw",
     "-pw",
-    "_pass",
-    "-pass",
+    "identified ",
+    "cookie",
+    "kennwort",
     "oauth",
     "密码",
     "口令",
@@ -78,7 +78,7 @@ def still(text: str) -> bool:
         return False
     if "curl " in text or "PRIVATE KEY" in text:
         return False
-    return len(text) < SHORT or (_RUN.search(text) is None and not bears(text))
+    return not given_gate(text) and (len(text) < SHORT or (_RUN.search(text) is None and not bears(text)))
 
 
 def _speaks(text: str) -> bool:

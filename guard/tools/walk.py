@@ -173,9 +173,14 @@ class Walk:
         return found
 
 
+_LONG_KEY = 10_000  # characters of the names of one field
+
+
 def _key(key: Any) -> str:
     if type(key) is str and key.isascii():
         return key
+    if type(key) is tuple and all(type(one) in {str, int} for one in key):
+        return ", ".join(map(str, key))[:_LONG_KEY]  # several names are one; what they say of the value counts
     told = Walk().json(key, DEPTH)
     if isinstance(told, dict):
         return f"<{type.__getattribute__(type(key), '__name__')[:80]}>"

@@ -1,0 +1,101 @@
+"""Fragments: texts that hold another text further inside: JSON in the middle of a line, and what was escaped for a URL, a page or a string.
+
+JSON that can be read is taken apart as a whole text of JSON is. For what is escaped the other shapes are given a copy without the escapes, with the way
+back. Pure; part of `find`.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Sequence
+from json import JSONDecodeError, JSONDecoder
+from typing import TypeAlias
+
+Span: TypeAlias = tuple[int, int]
+_OPENS = re.compile(r"[{\[][ \t\r\n]{0,20}[\"{\[]")
+_ESCAPE = re.compile(
+    r"(?:%[0-9A-Fa-f]{2})+|&(?:quot|apos|amp|lt|gt|#[0-9]{1,5}|#x[0-9A-Fa-f]{1,4});|\\{1,15}[\"'/]|\\{1,15}u00[0-9A-Fa-f]{2}|\\{1,15}[nt]"
+)
+_SIGNS = ("%22", "%3A", "%3a", "%3D", "%3d", "&quot;", "&#", "&apos;", "&lt;", '\\"', "\\'", "\\u00")
+_MOST = 40  # places that are tried, however many brackets there are
+_DECODER = JSONDecoder(strict=False)
+
+
+def objects(text: str) -> list[Span]:
+    """Where objects and lists of JSON stand in a text that is none itself, from left to right, none inside another.
+
+    Tried are so many places only, and those together may read the text a few times.
+    """
+    found: list[Span] = []
+    left, at = 4 * len(text), 0
+    for _ in range(_MOST):
+        match = _OPENS.search(text, at)
+        if match is None or left <= 0:
+            break
+        at, size = _tried(text, match.start(), found)
+        left -= size
+    return found
+
+
+def _tried(text: str, start: int, found: list[Span]) -> tuple[int, int]:
+    """Where to go on, and how much was read."""
+    try:
+        _, end = _DECODER.raw_decode(text, start)
+    except JSONDecodeError as error:
+        return start + 1, max(1, error.pos - start)
+    except (ValueError, RecursionError):
+        return start + 1, len(text)
+    found.append((start, end))
+    return end, end - start
+
+
+def escaped(text: str) -> bool:
+    """Whether a text holds what may be the escape of a quote, a colon or a sign of an assignment."""
+    return any(map(text.__contains__, _SIGNS))
+
+
+def unescaped(text: str) -> tuple[str, list[int]]:
+    """The text without its escapes, one level of them or all of a row of backslashes, and where each character, and the end, stood."""
+    pieces: list[str] = []
+    origin: list[int] = []
+    done = 0
+    for match in _ESCAPE.finditer(text):
+        pieces += (text[done : match.start()], plain := _plain(match.group()))
+        origin += range(done, match.start())
+        size = (match.end() - match.start()) / max(1, len(plain))
+        origin += [match.start() + int(one * size) for one in range(len(plain))]
+        done = match.end()
+    pieces.append(text[done:])
+    origin += range(done, len(text) + 1)
+    return "".join(pieces), origin
+
+
+def _plain(escape: str) -> str:
+    if escape[0] == "%":
+        return bytes.fromhex(escape.replace("%", "")).decode("latin-1")
+    if escape[0] == "&":
+        return html.unescape(escape)
+    sign = escape.lstrip("\\")
+    return chr(int(sign[1:], 16)) if sign[0] == "u" else {"n": "\n", "t": "\t"}.get(sign[0], sign[0])
+
+
+def through(text: str, spans: Callable[[str], Sequence[Span]]) -> list[Span]:
+    """What is found in the text without its escapes, up to three levels of them, by where it stands in the text as it is."""
+    found: list[Span] = []
+    ways: list[list[int]] = []
+    seen = text
+    for _ in range(3):
+        if not escaped(seen):
+            break
+        seen, origin = unescaped(seen)
+        ways.append(origin)
+        found += [(_back(ways, start), _back(ways, end)) for start, end in spans(seen)]
+    return found
+
+
+def _back(ways: Sequence[Sequence[int]], at: int) -> int:
+    """Where a place in the text without escapes stands in the text as it is."""
+    for way in reversed(ways):
+        at = way[at]
+    return at
