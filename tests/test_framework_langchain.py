@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from framework_ways import LangChain, same
 from wire_helpers import message
 
 from guard import AsyncGuard, Guard, GuardError
+from guard.extras import install
 from guard.integrations.extras import needed
 from guard.integrations.langchain import functions_of, guard_middleware
 
@@ -211,7 +213,7 @@ def test_mistakes_of_the_program_are_told(guard: Guard) -> None:
 
 def test_a_missing_framework_is_an_error_that_names_the_extra() -> None:
     """Nothing is loaded before it is used."""
-    with pytest.raises(GuardError, match=r"needs the extra langchain: pip install 'guard-middleware\[langchain\]'"):
+    with pytest.raises(GuardError, match="needs the extra langchain: " + re.escape(install("langchain"))):
         needed("langchain_that_is_not_there", "langchain")
 
 
