@@ -66,7 +66,7 @@ def policy(**changed: str) -> str:
 
 
 class Mortal:
-    """A store whose caller dies right after its `deaths`th claim was won."""
+    """A store whose caller dies right after its `deaths`th claim was won, taken alone or with its decision."""
 
     def __init__(self, inner: Store, deaths: int = 1) -> None:
         self.inner, self.left, self.blocking, self.secret = inner, deaths, inner.blocking, inner.secret
@@ -75,7 +75,12 @@ class Mortal:
         return getattr(self.inner, name)
 
     def claim(self, command: Any) -> Any:
-        won = self.inner.claim(command)
+        return self._won(self.inner.claim(command))
+
+    def begin(self, command: Any) -> Any:
+        return self._won(self.inner.begin(command))
+
+    def _won(self, won: Any) -> Any:
         self.left -= 1
         if not self.left:
             raise DiedError

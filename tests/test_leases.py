@@ -35,7 +35,12 @@ class Slow:
         return getattr(self.inner, name)
 
     def claim(self, command: Any) -> Any:
-        found = self.inner.claim(command)
+        return self._later(self.inner.claim(command))
+
+    def begin(self, command: Any) -> Any:
+        return self._later(self.inner.begin(command))
+
+    def _later(self, found: Any) -> Any:
         time.sleep(self.seconds)
         return found
 
