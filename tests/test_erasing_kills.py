@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_kit import guard as cli
+from cli_kit import Run
 from erasing_kit import DAY
 from record_kit import fitting
 from votes_kit import BOSS, LASTING, Office, office
@@ -165,19 +165,19 @@ def test_no_byte_of_it_is_left_in_the_file(tmp_path: Path, keys: str | None) -> 
         assert not any(one.principal.encode() in path.read_bytes() for one in (KIM, LEE))
 
 
-def test_the_commands_say_so(tmp_path: Path) -> None:
+def test_the_commands_say_so(tmp_path: Path, run: Run) -> None:
     """A dry run, the erasure, the sweep and the list each name the kill; who stands in nothing else is found by it."""
     with office(tmp_path, "sqlite") as desk, closing(open_store(desk.url)) as own:
         made = cleared(desk, own)
     words = ("audit", "erase", "--person", KIM.principal, "--reason", "r")
     store = ("--store", desk.url)
-    assert f"what they are called and wrote in the kill {made.id}" in cli(*words, *store, "--dry-run", cwd=tmp_path).err
-    assert cli(*words, *store, "--dry-run", "--json", cwd=tmp_path).json["kills"] == [made.id]
-    assert cli(*words, *store, "--yes", "--json", cwd=tmp_path).json["kills"] == [made.id]
-    again = cli(*words, *store, "--yes", cwd=tmp_path)
+    assert f"what they are called and wrote in the kill {made.id}" in run(*words, *store, "--dry-run").err
+    assert run(*words, *store, "--dry-run", "--json").json["kills"] == [made.id]
+    assert run(*words, *store, "--yes", "--json").json["kills"] == [made.id]
+    again = run(*words, *store, "--yes")
     assert (again.code, "no record is about" in again.err) == (1, True)
-    swept = cli("audit", "sweep", "--keep", "0s", *store, cwd=tmp_path)
+    swept = run("audit", "sweep", "--keep", "0s", *store)
     assert f"erased names and reasons of the kill {made.id}" in swept.out
-    assert GONE in cli("kill", "list", "--all", *store, cwd=tmp_path).out
-    told = cli("audit", "--kind", "payload.erased", "--json", *store, cwd=tmp_path).out.splitlines()
+    assert GONE in run("kill", "list", "--all", *store).out
+    told = run("audit", "--kind", "payload.erased", "--json", *store).out.splitlines()
     assert [json.loads(line)["erased"]["kills"] for line in told] == [[made.id], [made.id]]
