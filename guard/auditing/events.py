@@ -101,7 +101,7 @@ def _export(one: Entry) -> list[str]:
 
 def _erased(one: Entry) -> list[str]:
     """How much went, and why."""
-    parts = [(name, one.at("erased", name)) for name in ("calls", "approvals")]
+    parts = [(name, one.at("erased", name)) for name in ("calls", "approvals", "grants", "kills")]
     return [f"{name}: {len(found)}" for name, found in parts if isinstance(found, list) and found] + [one.text("reason")]
 
 

@@ -30,7 +30,7 @@ ERASE = """examples:
   guard audit erase --reference person_… --reason "request of 3 May"           every conversation of whoever has this reference in the records
   guard audit erase --person kim@example.com --reason "request" --dry-run      say what would go, and whose it is, and erase nothing
 
-What would go, and whose it is, is said before it goes. --person is who somebody was signed in as: a text like person_… there means whoever is called so, never the person whose reference it is. What goes is the raw values, and what a standing grant holds of the call that it came from: the grant ends by that. The records stay as they are, more say
+What would go, and whose it is, is said before it goes. --person is who somebody was signed in as: a text like person_… there means whoever is called so, never the person whose reference it is. What goes is the raw values, and what a standing grant holds of the call that it came from: the grant ends by that; of kills (guard kill), what a person is called and wrote, but for the reason of one in force. The records stay as they are, more say
 what was erased, and the chain holds. A call that waits for a decision, is under way or unknown is left and named, with what ends it (exit code 1; a dry run says the same). Nobody can bring back what was erased; a copy of the store made before still has it."""
 SWEEP = """examples:
   guard audit sweep                 what ended more than 30 days ago
@@ -97,20 +97,23 @@ def erase(arguments: argparse.Namespace) -> int:
     with existing_store(arguments.store, keys_of(arguments)) as store:
         payloads, who = _payloads(store), whose.name(store, arguments.policy)
         wanted = _wanted(store, payloads, arguments)
-        if not wanted:
+        theirs = payloads.theirs(arguments.person, arguments.reference, arguments.tenant)
+        kills = payloads.kills(theirs) if arguments.person or arguments.reference else ()
+        if not wanted and not kills:
             return _nothing(arguments)
         left = {} if arguments.yes and not arguments.dry_run else _not_over(store, payloads, wanted)
-        if arguments.dry_run and not left and not any(calls is None or _known(store, home, calls) for home, calls in wanted):
+        something = bool(kills) or any(calls is None or _known(store, home, calls) for home, calls in wanted)
+        if arguments.dry_run and not left and not something:
             return _nothing(arguments)
-        foretell(payloads, wanted, left, as_json=arguments.json and arguments.dry_run)
+        foretell(payloads, wanted, left, kills, as_json=arguments.json and arguments.dry_run)
         if arguments.dry_run:
             return 1 if left else 0
-        if not arguments.yes and not _confirmed(wanted):
+        if not arguments.yes and not _confirmed(wanted, kills):
             print("guard: nothing was erased (confirm with --yes)", file=sys.stderr)
             return 1
         found = [payloads.erase(home, who=who, reason=arguments.reason, calls=calls) for home, calls in wanted]
-        met = any(one.anything or one.left for one in found)
-        if not met and not any(calls is None or _known(store, home, calls) for home, calls in wanted):
+        found += payloads.erase_kills(theirs, who=who, reason=arguments.reason) if kills else ()
+        if not something and not any(one.anything or one.left for one in found):
             return _nothing(arguments)
         return _told(store, found, as_json=arguments.json)
 
@@ -175,11 +178,10 @@ def _known(store: Store, home: tuple[str, str], calls: frozenset[tuple[int, int]
     )
 
 
-def _confirmed(wanted: Sequence[Wanted]) -> bool:
+def _confirmed(wanted: Sequence[Wanted], kills: Sequence[str]) -> bool:
     whole, single = sum(calls is None for _, calls in wanted), sum(len(calls or ()) for _, calls in wanted)
-    parts = [
-        f"{count} {what}{'s' * (count != 1)}" for count, what in ((whole, "whole conversation"), (single, "single call")) if count
-    ]
+    counted = ((whole, "whole conversation"), (single, "single call"), (len(kills), "kill"))
+    parts = [f"{count} {what}{'s' * (count != 1)}" for count, what in counted if count]
     print(
         f"Everything that is over in {' and '.join(parts)} goes; the records stay, with their redacted copies. ",
         end="",
@@ -192,7 +194,8 @@ def _confirmed(wanted: Sequence[Wanted]) -> bool:
 def _told(store: Store, found: Sequence[Erased], *, as_json: bool) -> int:
     left = _left(store, found)
     calls, words = sum(len(one.calls) for one in found), sum(one.words for one in found)
-    grants = [name for one in found for name in one.grants]
+    grants, kills = [name for one in found for name in one.grants], [name for one in found for name in one.kills]
+    found = [one for one in found if not one.kills]
     if as_json:
         print(
             json_text(
@@ -201,6 +204,7 @@ def _told(store: Store, found: Sequence[Erased], *, as_json: bool) -> int:
                     "words": words,
                     "conversations": [_plain(one) for one in found if one.anything],
                     "left": list(left),
+                    **({"kills": kills} if kills else {}),
                 }
             )
         )
@@ -212,6 +216,8 @@ def _told(store: Store, found: Sequence[Erased], *, as_json: bool) -> int:
         )
         for name in grants:
             print(f"erased what was left of the grant {name}; it covers no call")
+        for name in kills:
+            print(f"erased names and reasons of the kill {name}; what it stops or stopped, and when, is left")
         for name, cure in left.items():
             print(f"left, since it is not over: {spell(name)} ({spell(cure)})")
     return 1 if left else 0

@@ -14,14 +14,18 @@ Wanted = tuple[tuple[str, str], frozenset[tuple[int, int]] | None]
 _SHOWN = 20
 
 
-def foretell(payloads: Payloads, wanted: Sequence[Wanted], left: Mapping[str, str], *, as_json: bool = False) -> None:
-    """Say it: in lines on standard error, or as JSON on standard output. `left`: calls that are not over, each with what ends it."""
+def foretell(
+    payloads: Payloads, wanted: Sequence[Wanted], left: Mapping[str, str], kills: Sequence[str], *, as_json: bool = False
+) -> None:
+    """Say it: in lines on standard error, or as JSON on standard output. `left`: calls that are not over, each with what ends it; `kills`: their ids."""
     if as_json:
-        print(json_text({"would_erase": [_plain(payloads, one) for one in wanted], "left": list(left)}))
+        named: dict[str, Json] = {"kills": list(kills)} if kills else {}
+        print(json_text({"would_erase": [_plain(payloads, one) for one in wanted], "left": list(left), **named}))
         return
-    lines = [_line(payloads, one) for one in wanted[:_SHOWN]] or ["nothing"]
+    lines = [_line(payloads, one) for one in wanted[:_SHOWN]] or ([] if kills else ["nothing"])
     if len(wanted) > _SHOWN:
         lines.append(f"and {len(wanted) - _SHOWN} more conversations (all of them: --dry-run --json)")
+    lines += [f"what they are called and wrote in the kill {name}" for name in kills]
     for line in lines:
         print(f"guard: to be erased: {line}", file=sys.stderr)
     for name, cure in left.items():

@@ -25,7 +25,7 @@ from guard.cli.show import json_text, spell
 from guard.cli.tables import table
 from guard.cli.views import utc
 from guard.core.approval import Assurance
-from guard.core.kills import Kill, plain, words
+from guard.core.kills import GONE, Kill, plain, words
 from guard.core.model import Session
 from guard.core.ports import Policy, Store
 from guard.core.ways import Way
@@ -163,9 +163,9 @@ def list_(arguments: argparse.Namespace) -> int:
 
 
 def _row(one: Kill) -> tuple[str, ...]:
-    until = "" if one.cleared_at is None else f" until {utc(one.cleared_at)} ({one.cleared_by}: {one.cleared_why})"
+    until = "" if one.cleared_at is None else f" until {utc(one.cleared_at)} ({one.cleared_by}: {one.cleared_why or GONE})"
     ended = f"{one.cancelled + one.revoked} approval{'' if one.cancelled + one.revoked == 1 else 's'}"
-    return one.id, one.status, words(one.stop), utc(one.at) + until, one.by, ended, one.reason
+    return one.id, one.status, words(one.stop), utc(one.at) + until, one.by, ended, one.reason or GONE
 
 
 def clear(arguments: argparse.Namespace) -> int:

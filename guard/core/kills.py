@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from guard.core import names
 from guard.core.approval import Assurance, Via
 from guard.core.model import Refusal
 from guard.core.reasons import Reason
 from guard.core.values import JsonObject
+
+GONE: Final = "(erased)"
+"""What people read in the place of a reason that was erased."""
 
 
 @dataclass(frozen=True, slots=True)

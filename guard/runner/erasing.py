@@ -2,6 +2,7 @@
 
     Payloads(store, redactor).sweep(keep=30 * 86_400)
     Payloads(store, redactor).erase(home, who="E1", reason="request of 3 May")
+    Payloads(store, redactor).erase_kills(theirs, who="E1", reason="request of 3 May")
 
 The records stay, and say that it was done. Decides nothing about calls; what may not be erased yet is left and named. Used by the guard, which sweeps by
 itself, and the command line.
@@ -12,13 +13,16 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from math import inf
+from sys import maxsize
 from typing import Any, cast
 
 from guard.core import erasing
 from guard.core.answer import erased as erased_row
-from guard.core.erasing import Erase, Erased, Erasing
-from guard.core.names import is_reference
+from guard.core.erasing import Erase, Erased, EraseKills, Erasing, kill_without, tells
+from guard.core.kills import Kill
+from guard.core.names import is_reference, real
 from guard.core.persons import kept_as, opaque, reference
 from guard.core.ports import Redactor, Sought, Store
 from guard.core.tags import tag, tenant_key
@@ -32,6 +36,8 @@ _PAGE = 5000  # records of one look
 _TAGGED = '"hmac":{'
 _BATCH = 500  # calls of one look
 _BRIEF = 200  # calls that a guard sweeps on its way
+Theirs = Callable[[Kill, str], bool]
+"""Whether a name that stands in a kill is somebody's."""
 
 
 class Payloads:
@@ -61,7 +67,7 @@ class Payloads:
             left = None if left is None else left - count
             if not count:
                 break
-        return (*found, *self._sweep_grants(before))
+        return (*found, *self._sweep_grants(before), *self._sweep_kills(before))
 
     def _sweep_grants(self, before: float) -> Iterator[Erased]:
         """What is left of grants that were over by then; one that is in force keeps what it needs."""
@@ -70,10 +76,37 @@ class Payloads:
             if done.anything:
                 yield done
 
+    def _sweep_kills(self, before: float) -> Iterator[Erased]:
+        """Names and reasons of kills that were cleared by then."""
+        command = EraseKills(before=before, event=partial(erasing.erased, actor={"type": "clock"}, reason="kept long enough"))
+        while done := self._store.erase_kills(command, _BATCH):
+            yield from done
+
     def erase(self, home: tuple[str, str], *, who: str, reason: str, calls: Collection[tuple[int, int]] | None = None) -> Erased:
         """Erase a conversation (tenant, name), or only these calls of it, by turn and position. Raises StoreError."""
+        return self._erase(home, calls, (-inf if calls is not None else inf, inf), *self._said(who, reason))
+
+    def _said(self, who: str, reason: str) -> tuple[Mapping[str, Json], str]:
+        """Who erases, and why, as the record has it."""
         actor = {"type": "human", "ref": opaque(self._redactor, "person", who), "assurance": "os-user", "via": "cli"}
-        return self._erase(home, calls, (-inf if calls is not None else inf, inf), actor, self._redactor.detect(None, reason)[0])
+        return actor, self._redactor.detect(None, reason)[0]
+
+    def theirs(self, person: str | None, reference: str | None, tenant: str | None = None) -> Theirs:
+        """Which names in kills are this person's, or whoever's this reference is. With a tenant: those in kills of it, and its references."""
+        kept = {reference} if reference else {one for one in self._called(person or "", tenant) if is_reference(one)}
+        plain = None if not person or is_reference(person) else person
+        return lambda kill, name: str(name) in kept or (real(name) == plain and tenant in (None, kill.stop.tenant))
+
+    def kills(self, theirs: Theirs) -> tuple[str, ...]:
+        """The kills of which `erase_kills` would take something. Raises StoreError."""
+        found = self._records.kills(live=False)
+        return tuple(one.id for one in found if tells(kill_without(one, theirs)) != tells(one))
+
+    def erase_kills(self, theirs: Theirs, *, who: str, reason: str) -> tuple[Erased, ...]:
+        """Erase what somebody is called and wrote in kills; one in force goes on stopping calls, and keeps its reason. Raises StoreError."""
+        actor, why = self._said(who, reason)
+        event = partial(erasing.erased, actor=actor, reason=why)
+        return self._store.erase_kills(EraseKills(whose=theirs, event=event), maxsize)
 
     def left(self, home: tuple[str, str], calls: Collection[tuple[int, int]] | None = None) -> Erased:
         """What `erase` would leave, since it is not over. Raises StoreError."""
@@ -81,10 +114,13 @@ class Payloads:
 
     def of(self, person: str, tenant: str | None = None) -> tuple[tuple[str, str], ...]:
         """The conversations in which this person was signed in. A text like a reference is the name of whoever is called so, and nobody else's."""
+        return self._under(self._called(person, tenant), tenant)
+
+    def _called(self, person: str, tenant: str | None) -> tuple[str, ...]:
+        """The names under which this person may be kept."""
         tenants = (tenant,) if tenant else [str(name) for (name,), _ in self._records.tally(Sought(), ("tenant",)) if name]
         names = () if is_reference(person) else (person,)
-        names = (*names, *(reference(tenant_key(self._records.secret, one), person) for one in tenants))
-        return self._under(names, tenant)
+        return (*names, *(reference(tenant_key(self._records.secret, one), person) for one in tenants))
 
     def under(self, reference: str, tenant: str | None = None) -> tuple[tuple[str, str], ...]:
         """The conversations of the person for whom this reference stands in the records."""

@@ -10,11 +10,11 @@ from contextlib import suppress
 from secrets import token_hex
 from typing import cast
 
-from guard.core.erasing import Erase, Erased
+from guard.core.erasing import Erase, Erased, EraseKills
 from guard.core.gaps import lost
 from guard.core.ports import CallRow, Event, Vaulted
 from guard.errors import StoreError
-from guard.stores import claims, erasing
+from guard.stores import claims, erasing, erasing_kills
 from guard.stores.backend import Backend
 from guard.stores.batching import Batching, stating
 from guard.stores.executors import gone, me
@@ -66,6 +66,12 @@ class BatchStore(LogStore):
     def aged_grants(self, before: float, limit: int) -> tuple[Home, ...]:
         """The conversations of grants that may have been over by this time."""
         return self._tables.read(lambda tables: tables.aged_grants(before, limit))
+
+    def erase_kills(self, command: EraseKills, limit: int) -> tuple[Erased, ...]:
+        """Erase what so many kills hold of persons, on record. See EraseKills."""
+        if command.whose is None and not self._tables.read(lambda tables: tables.aged_kills(command.before, 1)):
+            return ()
+        return self._tables.write(lambda tables: erasing_kills.erase(tables, command, limit))
 
     def aged(self, before: float, limit: int) -> Mapping[Home, frozenset[Place]]:
         """Calls that were over by this time and are not erased yet, by conversation; the oldest so many."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from guard.core.grants import Grant
+from guard.core.kills import Kill
 from guard.core.ports import CallRow
 
 
@@ -23,6 +24,12 @@ class EraseTables(Protocol):
 
     def wipe_grant(self, grant: Grant) -> None:
         """Write an erased grant, and remember that it is erased."""
+
+    def aged_kills(self, before: float, limit: int) -> tuple[str, ...]:
+        """The ids of so many kills that were cleared at this time or before and still hold names and reasons, or may."""
+
+    def wipe_kill(self, kill: Kill) -> None:
+        """Forget names and reasons of a kill that was cleared; `kill` is what is left of it."""
 
     def homes(self, principal: str | None, name: str | None) -> tuple[tuple[str, str], ...]:
         """The conversations of a person, or of this name, of all tenants."""

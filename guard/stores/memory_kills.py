@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from guard.core.erasing import tells
 from guard.core.kills import Kill, Stop
 from guard.core.log import Tabled
 from guard.stores import tabled
@@ -45,6 +46,15 @@ class MemoryKills(MemoryGrants):
             self._undo.put(self._stops, kill.id, kill.stop)
         else:
             self._undo.drop(self._stops, kill.id)
+
+    def aged_kills(self, before: float, limit: int) -> tuple[str, ...]:
+        """Kills that still say something, and were cleared."""
+        over = (one for one in self._kills.values() if one.cleared_at is not None and one.cleared_at <= before)
+        return tuple(one.id for one in over if any(tells(one)))[:limit]
+
+    def wipe_kill(self, kill: Kill) -> None:
+        """Keep what is left."""
+        self.keep_kill(kill)
 
     def open_under(self, stop: Stop) -> tuple[Asked, ...]:
         """Live approvals about calls that it covers."""

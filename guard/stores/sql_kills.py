@@ -30,7 +30,11 @@ KEEP = (
     "INSERT INTO kills (id, tenant, conversation, tool, at, cleared, detail, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (id) DO UPDATE SET cleared = excluded.cleared, detail = excluded.detail"
 )
+AGED = "SELECT k.id FROM kills k JOIN payloads p ON p.id = k.payload WHERE k.cleared <= ? ORDER BY k.cleared, k.id LIMIT ?"
+WIPE = "DELETE FROM payloads WHERE id = (SELECT payload FROM kills WHERE id = ?)"
 _DETAIL = ("by", "assurance", "via", "cancelled", "revoked", "cleared_by")
+_WIPED: dict[str, Any] = {"reason": "", "cleared_why": "", "names": {}}
+"""What is read of a kill that was cleared and whose payload was erased."""
 
 
 class SqlKills(SqlBudgets):
@@ -64,6 +68,14 @@ class SqlKills(SqlBudgets):
         self.run(KEEP, stop.id, stop.tenant, stop.conversation, stop.tool, kill.at, kill.cleared_at, detail, payload)
         self.marks.add("kills", stop.id, told((stop.tenant, stop.conversation, stop.tool, kill.at, kill.cleared_at), detail))
 
+    def aged_kills(self, before: float, limit: int) -> tuple[str, ...]:
+        """Kills that have a payload, and were cleared."""
+        return tuple(str(name) for (name,) in self.all(AGED, (before, limit)))
+
+    def wipe_kill(self, kill: Kill) -> None:
+        """Drop the payload: everything else of a kill may be shown."""
+        self.run(WIPE, kill.id)
+
     def open_under(self, stop: Stop) -> tuple[Asked, ...]:
         """Live approvals about calls that it covers."""
         wanted = {"tenant": stop.tenant, "conversation": stop.conversation, "tool": stop.tool}
@@ -92,7 +104,8 @@ def kill_row(columns: Any, lock: Lock) -> Kill:
     at, cleared, detail, body = columns[4:8]
     (stop,) = stops_of((columns,))
     try:
-        fields, raw = rows.load(detail), rows.load(lock.open(f"kill:{stop.id}", body))
+        gone = body is None and cleared is not None
+        fields, raw = rows.load(detail), dict(_WIPED) if gone else rows.load(lock.open(f"kill:{stop.id}", body))
         return _kill(stop, (_moment(at), None if cleared is None else _moment(cleared)), fields, raw)
     except (StoreError, TypeError, ValueError, KeyError, AttributeError):
         ends: dict[str, Any] = {} if cleared is None else {"cleared_by": "?", "cleared_at": _moment(cleared), "cleared_why": ""}
