@@ -160,6 +160,7 @@ MISUSE: dict[str, tuple[tuple[str, ...], int, str]] = {
     "empty": (("set", "--tenant", "", "--reason", "r"), 2, "--tenant: it is empty"),
     "no-reason": (("set", "--tool", "pay", "--reason", " "), 2, "--reason: say why"),
     "not-there": (("clear", "ki_0000000", "--reason", "r"), 1, "guard kill list --all"),
+    "no-such-folder": (("set", "--tool", "pay", "--reason", "r", "--policy", "polices"), 2, "polices"),
     "no-store": (("list", "--store", "sqlite:///none.db"), 2, "there is no such store"),
 }
 

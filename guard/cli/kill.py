@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from guard.cli import alone, verbs
 from guard.cli.keys import keys_of
 from guard.cli.places import (
+    DEFAULT_POLICY,
     UnknownPersonError,
     UsageError,
     existing_store,
@@ -79,10 +80,12 @@ def _options(parser: argparse.ArgumentParser, verb: str) -> None:
 
 @contextlib.contextmanager
 def _open(arguments: argparse.Namespace) -> Iterator[tuple[Kills, Policy, Store]]:
-    """The kills, the policy that holds or `alone.NOTHING`, and the store. A policy that does not load stops nobody here."""
+    """The kills, the policy that holds or `alone.NOTHING`, and the store. A policy that does not load stops nobody here. Raises UsageError."""
     try:
         policy = policy_folder(arguments.policy, arguments.layer).policy
     except (PolicyError, UsageError) as error:
+        if isinstance(error, UsageError) and (arguments.policy is not DEFAULT_POLICY or arguments.layer):
+            raise  # a folder that was named and is not there is a slip, which would leave its people and patterns aside
         alone.told(arguments.policy, error)
         policy = alone.NOTHING
     with existing_store(store_of(arguments), keys_of(arguments)) as store:
