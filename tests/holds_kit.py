@@ -96,8 +96,8 @@ def a_place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
         yield found
 
 
-def guard_on(folder: Path, url: str, ran: list[int]) -> Guard:
-    """A guard over the policy in this folder; `send` and `free` break so that nobody knows what they did."""
+def tools(ran: list[int]) -> list[Any]:
+    """The tools, which note what ran; `send` and `free` break so that nobody knows what they did."""
 
     def pay(n: int) -> int:
         ran.append(n)
@@ -114,9 +114,14 @@ def guard_on(folder: Path, url: str, ran: list[int]) -> Guard:
     def free(n: int, to: str) -> int:
         return send(n, to)
 
+    return [pay, try_, send, free]
+
+
+def guard_on(folder: Path, url: str, ran: list[int]) -> Guard:
+    """A guard over the policy in this folder."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PolicyWarning)
-        return Guard.load(folder, tools=[pay, try_, send, free], store=url)
+        return Guard.load(folder, tools=tools(ran), store=url)
 
 
 class Around:
