@@ -11,6 +11,7 @@ from life_kit import DONE, LEASE, UNKNOWN, Life, a_life, all_lives, error, lives
 from stores_kit import records
 
 from guard import OutcomeUnknownError, ToolError
+from guard.cli.audit_verify import stored_report
 from guard.core.rules import MOST_ATTEMPTS
 
 
@@ -59,6 +60,8 @@ def test_the_class_decides_about_a_lost_call(life: Life, case: str, how: str) ->
     assert len(life.ran) == times
     if case == "ask, found with its result":
         assert '"booked":7' in str(one.content)
+    assert times or life.rows()[0].at == before.at  # since when it was taken, whoever found out how it ended
+    assert not stored_report(life.store, [], None).problems
 
 
 def test_every_attempt_gets_the_key_of_the_first(life: Life) -> None:

@@ -2,104 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from wire_helpers import message
+from holds_kit import BOSS, IDS, KINDS, Apart, Place, a_place
 
-from guard import Guard, PolicyWarning, Session
-from guard.core import ports as p
 from guard.errors import StoreError
-from guard.runner import drivers
-
-POLICY = """
-tools:
-  pay: {kind: action, allow: [staff], approve: {by: [boss]}, limits: [{calls: 2, per: 7d}]}
-  try_: {kind: action, allow: [staff], approve: {by: [boss]}, limits: [{calls: 1, per: 7d, enforce: shadow}]}
-"""
-ANN, BOSS = Session(principal="u1", roles=("staff",)), Session(principal="b1", roles=("boss",))
 
 
-class Apart:
-    """A store that writes each step in a transaction of its own, as one with several writers does."""
-
-    at_once = False
-
-    def __init__(self, store: Any) -> None:
-        self._store = store
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-
-class Place:
-    """A conversation, what ran, and the commands that the store was given."""
-
-    def __init__(self, guard: Guard, ran: list[int]) -> None:
-        self.guard, self.ran = guard, ran
-        self.chat = guard.open(ANN, wire="openai-chat", conversation="c")
-        self.said = [self.chat.user("go")]
-        self.asked: list[str] = []
-
-    def propose(self, n: int, tool: str = "pay") -> Any:
-        """What becomes of a call."""
-        turn = self.chat.handle(message("openai-chat", (f"c{n}", tool, f'{{"n": {n}}}')), history=self.said)
-        self.said += turn.append
-        return turn
-
-    def records(self) -> list[dict[str, Any]]:
-        """All records, oldest first."""
-        return [json.loads(one.body) for one in self.guard.store.audit()]
-
-    def kinds(self) -> list[str]:
-        """Their kinds."""
-        return [record["kind"] for record in self.records()]
-
-    def drawn(self) -> int:
-        """How much all calls hold of the budgets."""
-        return self.guard.store._tables.read(  # type: ignore[attr-defined,no-any-return]
-            lambda tables: sum(len(tables.draws(("default", "c"), (turn, 0), sums_only=False)) for turn in range(1, 9))
-        )
-
-
-@pytest.fixture(
-    params=[(kind, apart) for kind in ("memory", "sqlite") for apart in (False, True)],
-    ids=lambda one: f"{one[0]}-{'apart' if one[1] else 'at once'}",
-)
+@pytest.fixture(params=KINDS, ids=IDS)
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """Such a conversation on each store, once written at once and once step by step."""
-    (tmp_path / "tools.yaml").write_text(POLICY)
-    ran: list[int] = []
-
-    def pay(n: int) -> int:
-        ran.append(n)
-        return n
-
-    def try_(n: int) -> int:
-        ran.append(n)
-        return n
-
-    kind, apart = request.param
-    url = "memory://" if kind == "memory" else f"sqlite:///{tmp_path}/guard.db"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PolicyWarning)
-        guard = Guard.load(tmp_path, tools=[pay, try_], store=url)
-    with guard:
-        if apart:
-            guard.store = guard.hands.store = Apart(guard.store)  # type: ignore[assignment]
-        found = Place(guard, ran)
-        perform = drivers.SyncRun._perform
-
-        def noted(self: Any, command: p.Command[Any]) -> Any:
-            found.asked.append(type(command).__name__)
-            return perform(self, command)
-
-        monkeypatch.setattr(drivers.SyncRun, "_perform", noted)
-        yield found
+    yield from a_place(request, tmp_path, monkeypatch)
 
 
 def apart(place: Place) -> bool:
@@ -139,6 +55,21 @@ def test_a_held_call_that_has_no_room_asks_nobody(place: Place) -> None:
     assert (turn.pending, place.drawn()) == ((), 2)
     assert [one.id for one in place.guard.approvals.list()] == asked
     assert place.kinds().count("approval.requested") == before == 2
+
+
+def test_a_limit_that_is_reached_is_told_before_a_target_in_doubt(place: Place) -> None:
+    """The limit stands before it on the path, wherever it is reserved; where there is room the target is told, and nothing stays drawn."""
+    place.approved(1, "send", to="a")
+    assert "outcome_unknown" in str(place.chat.settled())
+    assert place.drawn() == 1
+    refused = place.propose(2, "send", to="a").outcomes
+    assert [(one.status, str(one.reason)) for one in refused] == [("refused", "limit_reached")]
+    place.approved(3, "free", to="b")
+    assert "outcome_unknown" in str(place.chat.settled())
+    drawn = place.drawn()
+    refused = place.propose(4, "free", to="b").outcomes
+    assert [(one.status, str(one.reason)) for one in refused] == [("refused", "earlier_unknown")]
+    assert place.drawn() == drawn
 
 
 def test_a_shadow_limit_lets_it_be_asked_and_is_on_record(place: Place) -> None:

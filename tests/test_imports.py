@@ -380,6 +380,8 @@ def test_only_the_walk_yields_in_the_core() -> None:
         "guard.core.permits",
         "guard.core.unopened",
         "guard.core.unresolved",
+        "guard.core.ahead",  # the decision with the claim, in the place of `_record` and the first step of `act`
+        "guard.core.quotas",  # the limits, reserved at once or with the question, in the place of `_limit`
     }
 
 

@@ -253,6 +253,8 @@ def _answered(board: Board, index: int, call: AuthorizedCall, found: Approval | 
 
 def _record(board: Board) -> p.Flow[None]:
     """Make every proposal, question and decision durable, in one transaction, before anything runs."""
+    if not any(isinstance(state, Hold) for state in board.states):  # nobody is asked, so nothing is reserved with a question
+        yield from settle(board)
     undecided, (rows, events) = tuple(board.states), conclude(board)
     holds = {index: state for index, state in enumerate(undecided) if isinstance(state, Hold)}
     asks = board.opening(holds)

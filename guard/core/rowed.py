@@ -7,12 +7,12 @@ what may run, and whoever may write it need not touch the log; by these digests 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
 from guard.core.commands import CallRow, Event
-from guard.core.values import encode, keyed, sha
+from guard.core.values import encode, keyed, keyed_each, quote, sha
 
 _DIGITS: Final = 16
 _KEY: Final = 32
@@ -64,9 +64,28 @@ def mark(secret: bytes, table: str, name: str, column: str, text: str) -> str:
     return keyed(secret, NUL.join(("guard-row-v1", table, name, column, text)))[:_DIGITS]
 
 
+def marks(secret: bytes, table: str, name: str, columns: Mapping[str, str]) -> dict[str, str]:
+    """`mark` of each of these columns of one row."""
+    found = keyed_each(secret, NUL.join(("guard-row-v1", table, name, "")), map(NUL.join, columns.items()))
+    return {column: one[:_DIGITS] for column, one in zip(columns, found, strict=True)}
+
+
+_TEXTS: Final[Mapping[type, Callable[[Any], str]]] = {
+    str: quote,
+    int: repr,
+    bool: lambda value: "true" if value else "false",
+    type(None): lambda _: "null",
+}
+"""How nearly all columns are written: a row has dozens, which are compared and marked whenever it changes."""
+_NUMBERS: Final = (float, Decimal)
+
+
 def text_of(value: Any) -> str:
     """A column's value as one text, the same whichever database gives it back."""
-    if isinstance(value, float | Decimal):
+    plain = _TEXTS.get(type(value))
+    if plain is not None:
+        return plain(value)
+    if isinstance(value, _NUMBERS):
         return repr(float(value))
     if isinstance(value, str):
         return encode(str(value))

@@ -87,7 +87,7 @@ def _put(tables: Tables, row: CallRow, events: Sequence[Event]) -> CallRow | Non
 
 
 def kept(old: CallRow, row: CallRow) -> CallRow:
-    """The new row of a taken call: it belongs to the run in which it was taken, and to the one who took it.
+    """The new row of a taken call: it belongs to the run in which it was taken, and to the one who took it, since then, whoever found out how it ended.
 
     What was told to be unknown and is known now has yet to be told.
     """
@@ -95,6 +95,7 @@ def kept(old: CallRow, row: CallRow) -> CallRow:
     return replace(
         row,
         run=old.run,
+        at=old.at,
         settled=settled,
         effect=old.effect,
         attempt=old.attempt,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from guard.core.ports import Event
-from guard.core.rowed import mark
+from guard.core.rowed import marks
 from guard.core.values import Json, encode
 
 
@@ -36,8 +36,7 @@ class Marks:
         rows: dict[int, dict[str, Json]] = {}
         for (table, name), columns in self._found.items():
             place = next((one for one in reversed(range(len(events))) if _about(events[one], name)), len(events) - 1)
-            digests: dict[str, Json] = {column: mark(self.secret, table, name, column, text) for column, text in columns.items()}
-            rows.setdefault(place, {})[f"{table}/{name}"] = digests
+            rows.setdefault(place, {})[f"{table}/{name}"] = marks(self.secret, table, name, columns)
         self._found.clear()
         return [_with(event, rows[index]) if index in rows else event for index, event in enumerate(events)]
 
