@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 from locker_kit import locked
-from mcp_kit import run
+from mcp_kit import run, talking
 from test_mcp_ends import HELLO, called, get, proxy, put, said
 from test_mcp_web import serving
 
+from guard.errors import StoreError
+from guard.runner.landing import Calm
+from guard.runner.threads import in_thread
+
 CALL = {"method": "tools/call", "params": {"name": "echo", "arguments": {"text": "1"}}}
+
+
+class Watched(Calm):
+    """What the calls raised."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.raised: list[StoreError] = []
+
+    def timed(self, call: Callable[[], Any]) -> Any:
+        try:
+            return super().timed(call)
+        except StoreError as error:
+            self.raised.append(error)
+            raise
 
 
 def test_this_clients_pings_are_answered_over_pipes(tmp_path: Path) -> None:
@@ -33,6 +53,28 @@ def test_this_clients_pings_are_answered_over_pipes(tmp_path: Path) -> None:
         assert answer["id"] == 20
         assert '"1"' in said(answer["result"])
         assert '"1"' in said(called(process, 30, "echo", {"text": "1"}))
+
+
+def test_the_loop_itself_waits_for_nobody(tmp_path: Path) -> None:
+    """Where it would make the call of the store right there: it goes on, and the call is made once the other process is done."""
+
+    async def go() -> None:
+        file = tmp_path / "guard.db"
+        async with talking(tmp_path, store=f"sqlite:///{file}") as talk:
+            await talk.call("echo", {"text": "1"})
+            with locked(file):
+                talk.desk.calm = calm = Watched()
+                assert calm.here()
+                talk.put({"id": 20, **CALL})
+                for _ in range(50):
+                    await asyncio.sleep(0)  # until the call waits
+                assert not calm.here()
+                await talk.ask("ping", number=21)
+                assert not [one for one in talk.hand.got if one.get("id") == 20]
+                assert calm.raised == [], "nobody has waited for as long as the file says"
+            assert '"1"' in said((await talk.find(lambda one: one.get("id") == 20))["result"])
+
+    in_thread(lambda: run(go())).result().get()
 
 
 def test_other_clients_are_answered_over_http(tmp_path: Path) -> None:
