@@ -24,6 +24,13 @@ def hasty(store: Store, call: Callable[[], Any]) -> Any:
     return in_thread(lambda: store.hastily(call, MOMENT)).result().get()  # type: ignore[attr-defined]
 
 
+def in_the_end(store: Store, call: Callable[[], Any]) -> Any:
+    """Made again for as long as somebody is at it: the writer's own thread files records between two works."""
+    while (found := hasty(store, call)) is None:
+        threading.Event().wait(0.01)
+    return found
+
+
 def written(store: Store, number: int = 1) -> Callable[[], Any]:
     return lambda: store.record([row(at=key(number))], [event(f"of {number}")])
 
@@ -32,7 +39,7 @@ def test_a_call_that_need_not_wait_is_made(tmp_path: Path) -> None:
     """What it gives comes back in a tuple, and is in the file; the next one without haste waits as long as ever."""
     with in_file(tmp_path / "guard.db") as store:
         store.record([], [event()])
-        assert hasty(store, written(store)) == (None,)
+        assert in_the_end(store, written(store)) == (None,)
         assert hasty(store, lambda: len(store.rows(REF))) == (1,)
         pen = store._tables.database.pen.open()  # type: ignore[attr-defined]
         assert pen.execute("PRAGMA busy_timeout").fetchone()[0] == 10_000
@@ -48,7 +55,7 @@ def test_a_call_that_would_wait_for_another_process_is_not_made(tmp_path: Path) 
             assert hasty(store, written(store)) is None
             assert hasty(store, lambda: len(store.rows(REF))) == (0,)
         assert store.rows(REF) == ()
-        assert hasty(store, written(store)) == (None,)
+        assert in_the_end(store, written(store)) == (None,)
         assert len(store.audit()) == 2
         assert verify_store(store).ok
 
@@ -68,7 +75,7 @@ def test_a_call_that_would_wait_for_this_process_is_not_made(tmp_path: Path) -> 
         go.set()
         other.result().get()
         assert found is None
-        assert hasty(store, written(store)) == (None,)
+        assert in_the_end(store, written(store)) == (None,)
         assert len(store.audit()) == 1
 
 
@@ -80,7 +87,7 @@ def test_records_that_wait_are_kept_when_nothing_is_done(tmp_path: Path) -> None
         assert store.later([row(at=key(1))], [event("waits")])
         with locked(file):
             assert hasty(store, written(store, 2)) is None
-        assert hasty(store, written(store, 2)) == (None,)
+        assert in_the_end(store, written(store, 2)) == (None,)
         kinds = [one.body.partition('"kind":"')[2].partition('"')[0] for one in store.audit()]
         assert kinds[-2:] == ["waits", "of 2"]
         assert len(store.rows(REF)) == 2
@@ -95,7 +102,7 @@ def test_a_failure_of_the_call_is_its_own(tmp_path: Path) -> None:
     with in_file(tmp_path / "guard.db") as store:
         store.record([], [event()])
         with pytest.raises(LookupError):
-            hasty(store, lambda: store._tables.write(wrong))  # type: ignore[attr-defined]
+            in_the_end(store, lambda: store._tables.write(wrong))  # type: ignore[attr-defined]
 
 
 def test_what_comes_after_the_first_transaction_may_wait(tmp_path: Path) -> None:
@@ -110,7 +117,7 @@ def test_what_comes_after_the_first_transaction_may_wait(tmp_path: Path) -> None
             return [*found, in_haste()]
 
         store.record([], [event()])
-        assert hasty(store, twice) == ([MOMENT, None],)
+        assert in_the_end(store, twice) == ([MOMENT, None],)
 
 
 def test_a_store_that_cannot_tell_makes_no_call_in_haste() -> None:
