@@ -58,7 +58,7 @@ def _says() -> None:
 
 
 def _waits() -> str:
-    threading.Event().wait(0.3)
+    threading.Event().wait(3.0)  # far longer than its time-out, also where much else goes on
     return "late"
 
 

@@ -127,13 +127,13 @@ class Talk:
         return [one for one in found if one["kind"] == kind]
 
 
-def desk_for(place: Path, told: list[str], **more: Any) -> Desk:
+def desk_for(place: Path, told: list[str], *, store: str = "memory://", **more: Any) -> Desk:
     def make(tools: Sequence[Any]) -> AsyncGuard:
         import warnings
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PolicyWarning)
-            return AsyncGuard.load(place, tools=[*tools, *absent(str(place), "mcp", tools)], store="memory://")
+            return AsyncGuard.load(place, tools=[*tools, *absent(str(place), "mcp", tools)], store=store)
 
     return Desk(server="mcp", make=make, pins=lambda: server_pins(place, "mcp"), hide=Hiding(place), say=told.append, **more)
 

@@ -78,6 +78,28 @@ def test_what_comes_back_soon_needs_no_thread() -> None:
     assert in_thread(asked).result().get() == [True, True, False, True]
 
 
+class _Bounded:
+    """A store that says whether a call would have to wait."""
+
+    waits = False
+
+    def hastily(self, call: Callable[[], Any], within: float) -> tuple[Any] | None:
+        assert within == LONG
+        return None if self.waits else (call(),)
+
+
+def test_a_call_of_a_store_is_made_right_here_only_where_it_waits_for_nobody() -> None:
+    """One that would wait is not made, and the next one goes by a thread; a store that cannot tell always does."""
+
+    def asked() -> list[Any]:
+        calm, store = Calm(LONG), _Bounded()
+        found: list[Any] = [calm.tried(object(), _boom), calm.tried(store, lambda: 7)]
+        store.waits = True
+        return [*found, calm.tried(store, _boom), calm.here(), calm.tried(store, _boom)]
+
+    assert in_thread(asked).result().get() == [None, (7,), None, False, None]
+
+
 def test_the_main_thread_calls_nothing_itself() -> None:
     """Ctrl-C could come in the middle of it."""
     assert threading.current_thread() is threading.main_thread()

@@ -52,12 +52,12 @@ def tokens(path: Path) -> Tokens:
 
 
 @asynccontextmanager
-async def serving(path: Path, who: Any = None) -> AsyncIterator[tuple[str, list[str]]]:
+async def serving(path: Path, who: Any = None, store: str = "memory://") -> AsyncIterator[tuple[str, list[str]]]:
     """The proxy on a port of loopback, one server process for each session."""
     import uvicorn
 
     told: list[str] = []
-    desk = desk_for(folder(path), told)
+    desk = desk_for(folder(path), told, store=store)
     number = iter(range(1000))
 
     @asynccontextmanager

@@ -61,8 +61,9 @@ def said(store: Store, do: Callable[[Store], Any]) -> Any:
 
 
 def without(record: Sealed, *names: str) -> dict[str, Any]:
-    """What a record says, apart from its id, from who wrote it when by a process's own clock, and from these."""
-    return {name: value for name, value in json.loads(record.body).items() if name not in ("id", "mono", "writer", *names)}
+    """What a record says, apart from its id, from who wrote it when by a process's own clock, from digests under a store's own secret, and from these."""
+    own = ("id", "mono", "writer", "rows", *names)
+    return {name: value for name, value in json.loads(record.body).items() if name not in own}
 
 
 def without_place(record: Sealed) -> str:

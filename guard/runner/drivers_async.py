@@ -88,8 +88,9 @@ class AsyncRun:
             return guarded(call)
         calm, asked = self._calm, partial(guarded, call)
         if calm is not None:
-            if calm.here():
-                return calm.timed(asked)
+            tried = calm.tried(self._hands.store, asked)
+            if tried is not None:
+                return tried[0]
             asked = partial(calm.timed, asked)
         landing = Landing(asked, patient=calm is not None)
         if self._beside is not None and isinstance(command, p.Finish) and command.rows and command.rows[0].outcome is not None:

@@ -27,7 +27,8 @@ _pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, ThreadPoolExecutor]
 class Calm:
     """For whoever has the loop to itself: whether a call may be made right here, with no thread between. The loop stands still meanwhile.
 
-    Only while calls come back within `seconds`, which is told by the last one; and never in the main thread, where Ctrl-C could come in the middle.
+    Only while calls come back within `seconds`, which is told by the last one; only of a store that waits no longer than that for whoever else writes; and
+    never in the main thread, where Ctrl-C could come in the middle.
     """
 
     __slots__ = ("_soon", "seconds")
@@ -39,6 +40,15 @@ class Calm:
     def here(self) -> bool:
         """Whether the next call may be made right here."""
         return self._soon and threading.current_thread() is not threading.main_thread()
+
+    def tried(self, store: object, call: Callable[[], T]) -> tuple[T] | None:
+        """What a call of the store gives, made right here; None where that may not be, or it would have had to wait: then nothing was done."""
+        hastily: Callable[[Callable[[], T], float], tuple[T] | None] | None = getattr(store, "hastily", None)
+        if hastily is None or not self.here():
+            return None
+        found = self.timed(lambda: hastily(call, self.seconds))
+        self._soon = self._soon and found is not None
+        return found
 
     def timed(self, call: Callable[[], T]) -> T:
         """What the call gives or raises; remembers whether that came soon."""

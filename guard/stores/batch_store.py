@@ -5,7 +5,7 @@ The rules are in `batching` and `erasing`. Comes after `log_store` and before `l
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from secrets import token_hex
 from typing import cast
@@ -19,7 +19,7 @@ from guard.stores.backend import Backend
 from guard.stores.batching import Batching, stating
 from guard.stores.executors import gone, me
 from guard.stores.log_store import LogStore
-from guard.stores.tables import Home, Place, Tables
+from guard.stores.tables import Home, Place, T, Tables
 
 
 class BatchStore(LogStore):
@@ -54,6 +54,11 @@ class BatchStore(LogStore):
             return False
         stated = [stating(event, self._batching.within) for event in events]
         return self._batching.put(lambda tables: claims.record(tables, rows, stated, handles))
+
+    def hastily(self, call: Callable[[], T], within: float) -> tuple[T] | None:
+        """What `call`, of a method of this store, gives; None where nothing was done, since it would have had to wait longer for somebody who writes."""
+        bounded = getattr(self._tables, "hastily", None)
+        return None if bounded is None else cast("tuple[T] | None", bounded(call, within))
 
     def erase(self, command: Erase) -> Erased:
         """Erase raw values of one conversation, on record. See Erase."""

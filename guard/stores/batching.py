@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from guard.core.ports import Event
 from guard.errors import AnsweredInterrupt, StoreError
 from guard.stores.backend import Backend
+from guard.stores.haste import LaterError, in_haste
 from guard.stores.locks import Lock
 from guard.stores.tables import Tables
 
@@ -136,6 +137,8 @@ class Batching:
             return []
         with self._free:
             while self._under_way:
+                if in_haste() is not None:
+                    raise LaterError
                 self._free.wait()
             found, self._queue = self._queue, []
             self._under_way = bool(found)

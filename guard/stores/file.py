@@ -36,7 +36,7 @@ class File:
 
     def __init__(self, path: str, busy: float, prepare: Callable[[Connection], None] | None = None) -> None:
         self.path = Path(path).absolute()
-        self._busy = busy
+        self.busy = busy
         self._prepare = prepare
         self._identity = _NOWHERE
 
@@ -77,7 +77,7 @@ class File:
         connection = sqlite3.connect(
             f"{self.path.as_uri()}?mode={mode}",
             uri=True,
-            timeout=self._busy,
+            timeout=self.busy,
             isolation_level=None,
             check_same_thread=False,
             cached_statements=256,
@@ -85,7 +85,7 @@ class File:
         )
         connection.known = {}
         try:
-            _write_ahead(connection, self._busy)
+            _write_ahead(connection, self.busy)
             _keep_to(connection, (*schema.PRAGMAS, *_OURS, *more))
         except BaseException:
             connection.close()

@@ -6,7 +6,8 @@ which is the race that damages files with an SQLite before 3.51.3. Used by one t
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from guard.errors import StoreError
@@ -36,6 +37,26 @@ class Pen:
         if self._connection is None:
             self._connection = self._file.to_write()
         return self._connection
+
+    @property
+    def ready(self) -> bool:
+        """Whether the connection is open."""
+        return self._connection is not None
+
+    @contextmanager
+    def waiting(self, seconds: float | None) -> Iterator[None]:
+        """Wait so long for another process at most; None: as long as the file says."""
+        connection = self._connection
+        if seconds is None or connection is None:
+            yield
+            return
+        connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1e3)}")
+        try:
+            yield
+        finally:
+            if self._connection is connection:
+                with suppress(*CAUGHT):  # what was done counts all the same
+                    connection.execute(f"PRAGMA busy_timeout = {int(self._file.busy * 1e3)}")
 
     @property
     def at_rest(self) -> bool:

@@ -63,6 +63,11 @@ PUT = (
     " attempt = excluded.attempt, lease = excluded.lease, idem = excluded.idem, executor = excluded.executor,"
     " ended = COALESCE(calls.ended, excluded.ended)"
 )
+PUT_ON = (  # of a call that was taken: what no end of it changes is only looked at, so that indexes of tool and time stay as they are
+    "UPDATE calls SET status = ?, kind = ?, mark = ?, run = ?, again = ?, settled = ?, approval = ?, owned = ?, evidence = ?, outcome = ?,"
+    " effect = ?, attempt = ?, lease = ?, idem = ?, executor = ?, ended = COALESCE(ended, ?) WHERE conversation = ? AND turn = ? AND position = ?"
+    " AND branch = ? AND name = ? AND fingerprint = ? AND tool = ? AND at = ?"
+)
 RENEW = (
     "UPDATE calls SET lease = ? WHERE conversation = ? AND turn = ? AND position = ? AND status = 'started' AND attempt = ?"
     " AND executor = ?"

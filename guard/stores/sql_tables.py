@@ -17,7 +17,7 @@ from guard.stores.chain import GENESIS, write_all
 from guard.stores.claims import FINISHED
 from guard.stores.executors import gone
 from guard.stores.locks import OPEN, Lock
-from guard.stores.rows import name_of
+from guard.stores.rows import Columns, name_of
 from guard.stores.sql_grants import SqlGrants
 from guard.stores.sql_kills import SqlKills
 from guard.stores.sql_log import SqlLog
@@ -162,8 +162,12 @@ class SqlTables(SqlOutbox, SqlGrants, SqlKills, SqlLog, SqlUnresolved, SqlSearch
         """Add or replace a call."""
         name = name_of((row.key.ref.tenant, row.key.ref.conversation))
         payload = self.payload(f"call:{name}:{row.key.turn}:{row.key.position}", "call", rows.call_payload(row))
-        self.run(sql.PUT, *rows.call_columns(row, name, payload), self.now if row.status in FINISHED else None)
+        self._write(row, (*rows.call_columns(row, name, payload), self.now if row.status in FINISHED else None))
         self._aim(row, name)
+
+    def _write(self, row: CallRow, columns: Columns) -> None:  # noqa: ARG002 - what is quicker is special to one database
+        """Write the columns of `sql.PUT`."""
+        self.run(sql.PUT, *columns)
 
     def take(self, given: Plain) -> Won | None:  # noqa: ARG002 - what is quicker is special to one database
         """The rules are asked."""

@@ -18,6 +18,7 @@ from guard.stores import locks, rows, schema, sql
 from guard.stores.chain import GENESIS
 from guard.stores.database import Database
 from guard.stores.file import Connection
+from guard.stores.haste import hastily
 from guard.stores.ledger import LedgerStore
 from guard.stores.locks import Lock, registered
 from guard.stores.payload_keys import Keyring
@@ -61,6 +62,10 @@ class SqliteBackend:
     def write(self, work: Callable[[Tables], T]) -> T:
         """A transaction that is the only writer."""
         return self._transact(work, writes=True)
+
+    def hastily(self, call: Callable[[], T], within: float) -> tuple[T] | None:
+        """What `call` gives, which uses this file; None where it would have had to wait longer for somebody who writes: see `haste`."""
+        return hastily(call, within)
 
     def _transact(self, work: Callable[[Tables], T], *, writes: bool) -> T:
         heads: dict[int, Head] = {}

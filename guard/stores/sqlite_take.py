@@ -10,7 +10,9 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-from guard.core.ports import Won
+from guard.core.ports import CallRow, Won
+from guard.stores import sql
+from guard.stores.rows import Columns
 from guard.stores.sql_tables import SqlTables
 from guard.stores.tables import Plain
 
@@ -80,6 +82,15 @@ class FileTables(SqlTables):
     def scrub(self) -> None:
         """Overwrite with zeros what is taken away, for as long as this connection is open."""
         self.connection.execute("PRAGMA secure_delete = ON").fetchone()
+
+    def _write(self, row: CallRow, columns: Columns) -> None:
+        """Of a call that was taken only what changes: each index that stays as it is spares a page of every flush."""
+        if row.attempt and row.status != "started":
+            place, (branch, name, status, kind, tool, fingerprint, *more, at), after = columns[:3], columns[3:14], columns[14:]
+            *rest, _, ended = after  # the payload is named by the place
+            if self.changed(sql.PUT_ON, status, kind, *more, *rest, ended, *place, branch, name, fingerprint, tool, at):
+                return
+        super()._write(row, columns)
 
     def take(self, given: Plain) -> Won | None:
         """Take a plain call."""

@@ -23,6 +23,7 @@ from guard.errors import StoreError
 from guard.stores.batch import run_batch
 from guard.stores.faults import closed
 from guard.stores.file import Connection
+from guard.stores.haste import LaterError, begins, in_haste
 from guard.stores.job import Job
 from guard.stores.pen import Pen
 
@@ -65,7 +66,9 @@ class Writer:
         """
         job = Job(work)
         try:
-            if not self._alone(job):
+            if (within := in_haste()) is not None:
+                self._now(job, within)
+            elif not self._alone(job):
                 self._send(job)
                 job.wait()
             if job.error is None:
@@ -75,7 +78,18 @@ class Writer:
             job.interrupted(error)
         raise job.failure()
 
-    def _alone(self, job: Job[Any]) -> bool:
+    def _now(self, job: Job[Any], within: float) -> None:
+        """Do a work right here and within so many seconds. Raises LaterError, with nothing done, where that cannot be."""
+        if not self._pen.ready:
+            raise LaterError
+        began = self._alone(job, within)
+        begins()
+        if not began:
+            raise LaterError
+        if isinstance(job.error, StoreError) and job.error.code == "locked":  # all of it is undone
+            job.error = LaterError()
+
+    def _alone(self, job: Job[Any], within: float | None = None) -> bool:
         """Do a work right here where nobody else writes or waits: two threads need not wait for each other then. Whether it was done.
 
         Not while batches are shared: the first of those whom one has answered would have a flush to itself, and all others wait for it.
@@ -95,7 +109,8 @@ class Writer:
             if self._closed or self._leaving:
                 return False
             self._at_it = threading.get_ident()
-            run_batch(self._pen, deque((job,)))
+            with self._pen.waiting(within):
+                run_batch(self._pen, deque((job,)))
         finally:
             self._at_it, self._lately = 0, monotonic()
             self._free.release()
