@@ -293,6 +293,7 @@ def declared(found: Mapping[str, RegisteredTool]) -> list[Declared]:
             trouble=t.trouble,
             silent=t.silent,
             keyed=t.keyed,
+            known=t.known,
         )
         for t in found.values()
     ]

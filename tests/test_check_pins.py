@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 from cli_kit import Run, in_process
+from sidecar_kit import Sidecar
 
-from guard import Guard, PolicyError, PolicyWarning
+from guard import AsyncGuard, Guard, PolicyError, PolicyWarning
+from guard.integrations.mcp.listing import missing
 from guard.policy.pins import compare, pin, pins_text
+from guard.web.remote import Remote
 
 TOOLS = """tools:
   find: {kind: read, allow: [clerk]}
@@ -99,6 +102,22 @@ def test_a_guard_does_not_start_with_a_changed_definition(run: Run, tmp_path: Pa
     path.write_text("{}", "utf-8")
     with pytest.raises(PolicyError, match="not a file of pins"):
         Guard.load(tmp_path / "policies", tools=space["tools"], store="memory://")
+
+
+def test_a_server_whose_tools_run_elsewhere_starts_over_pins_of_a_program(run: Run, tmp_path: Path) -> None:
+    """What is not known did not change: `guard serve` and `guard mcp` leave such pins alone. What the folder says itself is held against its pin."""
+    assert run("check", "--tools", app(tmp_path), "--pin").code == 0
+    elsewhere = Remote().tools(["find", "look"])
+    for tools in (elsewhere, {name: missing(name, "files") for name in elsewhere}):
+        with pytest.warns(PolicyWarning, match="nothing is known about the arguments of find"):
+            AsyncGuard.load(tmp_path / "policies", tools=tools, store="memory://").close()
+    with Sidecar(tmp_path, policy=tmp_path / "policies") as sidecar:
+        assert sidecar.url
+
+    path = tmp_path / "policies" / "tools.yaml"
+    path.write_text(TOOLS.replace("Look at one", "Send it to eve"), "utf-8")
+    with pytest.raises(PolicyError, match="look: its description changed to 'Send it to eve"):
+        AsyncGuard.load(tmp_path / "policies", tools=elsewhere, store="memory://")
 
 
 def test_pins_are_part_of_the_version(run: Run, tmp_path: Path) -> None:

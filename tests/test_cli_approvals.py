@@ -278,3 +278,16 @@ def test_an_expired_approval_is_not_approved(run: Run, tmp_path: Path) -> None:
     ran = run("approvals", "approve", name, "--yes")
     assert (ran.code, run("approvals", "list", "--all", "--json").json[0]["status"]) == (1, "expired")
     assert "expired" in ran.err
+
+
+def test_a_rejection_takes_the_same_option_and_misuse_shows_its_own_usage(asked: Guard, tmp_path: Path) -> None:
+    """`--yes` is taken by both verbs; what a verb does not know is told with that verb's usage."""
+    name = waiting(asked)
+    wrong = guard("approvals", "reject", name, "--reason", "no", "--nod", cwd=tmp_path)
+    assert (wrong.code, "usage: guard approvals reject" in wrong.err, "unrecognized arguments: --nod" in wrong.err) == (
+        2,
+        True,
+        True,
+    )
+    assert guard("approvals", "reject", name, "--reason", "no", "--yes", cwd=tmp_path).code == 0
+    assert asked.approvals.show(name).status == "rejected"

@@ -50,6 +50,7 @@ mapping = {"get_it": get_order}
 registry = Registry([get_order])
 many = [get_order, later, odd]
 nothing = []
+described = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
 number = 7
 '''
 
@@ -193,6 +194,8 @@ WRONG: dict[str, tuple[list[str], str, int]] = {
     "no module": (["no_such_module_7:tools"], "No module named", 2),
     "no name": (["program_of_tests:no_such"], "no_such", 2),
     "no tools": (["program_of_tests:number"], "is not a tool", 1),
+    "descriptions": (["program_of_tests:described"], "holds no functions: write it as JSON", 2),
+    "a program": (["program_of_tests.py"], "guard init program_of_tests:tools", 2),
     "none": (["program_of_tests:nothing"], "nothing was written", 1),
     "odd role": (["program_of_tests:tools", "--role", "a: [b]"], "cannot be a role", 2),
     "everybody": (["program_of_tests:tools", "--role", "*"], "cannot be a role", 2),

@@ -240,3 +240,12 @@ def test_a_file_that_went_away_has_a_code(database: Database, file: Path) -> Non
         database.transact(lambda c: None, writes=False)
     codes = [moved.value.code, shut.value.code, shut_too.value.code, StoreError("x").code]
     assert codes == ["moved", "closed", "closed", "unavailable"]
+
+
+@pytest.mark.parametrize(("place", "said"), [("no/guard.db", "make the folder"), ("file/guard.db", "is no folder")])
+def test_a_place_that_cannot_be_is_told_with_its_cure(place: str, said: str, tmp_path: Path) -> None:
+    """A folder that is missing, or that is a file, is said in words, without the path."""
+    (tmp_path / "file").write_text("", "utf-8")
+    with pytest.raises(StoreError, match=said) as caught:
+        Database(str(tmp_path / place), busy=1.0)
+    assert (caught.value.code, str(tmp_path) in str(caught.value)) == ("unavailable", False)

@@ -73,6 +73,7 @@ def _options(parser: argparse.ArgumentParser, verb: str) -> None:
             "--reason", metavar="TEXT", help="kept with the decision; a rejection needs one, and the model may read it"
         )
     if verb == "reject":
+        parser.add_argument("--yes", action="store_true", help="changes nothing: with --reason a rejection does not ask")
         parser.add_argument("--note", metavar="TEXT", help="kept with the decision; the model never reads it")
 
 

@@ -47,7 +47,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("source", nargs="*", metavar="SOURCE", help="a file, - for standard input, a URL, or MODULE:NAME")
+    parser.add_argument(
+        "source",
+        nargs="*",
+        metavar="SOURCE",
+        help="a file, - for standard input, a URL, or MODULE:NAME (the module is imported, which runs it)",
+    )
     parser.add_argument(
         "--mcp", action="store_true", help="SOURCE is the URL of an MCP server or, behind --, the command that starts one"
     )

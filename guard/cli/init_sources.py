@@ -71,6 +71,10 @@ def _url(text: str) -> Gathered:
 
 def _file(text: str) -> Gathered:
     shown = spell(text)
+    if text.endswith(".py"):
+        raise UsageError(
+            f"{shown}: of a program its tools are named: guard init {spell(Path(text).stem)}:tools (the module is imported)"
+        )
     if not Path(text).exists():
         raise UsageError(f"{shown}: there is no such file (a URL begins with http, Python functions are named as MODULE:NAME)")
     try:
@@ -84,7 +88,12 @@ def _file(text: str) -> Gathered:
 def _module(text: str) -> Gathered:
     from guard.tools import registry  # noqa: PLC0415 - only where functions are named
 
-    ready = registry(named(text, "init"))
+    found = named(text, "init")
+    if isinstance(found, list) and found and all(isinstance(one, dict) and not any(map(callable, one.values())) for one in found):
+        raise UsageError(
+            f"init {spell(text)}: this describes tools and holds no functions: write it as JSON, and name that file or -"
+        )
+    ready = registry(found)
     tools = tuple(
         Found(name=one.name, description=one.description, schema=one.schema, written=False, keyed=one.keyed)
         for one in ready.values()

@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Carry out one command and give its exit code. Misuse that the parser finds raises SystemExit(2)."""
     _tolerant_output()
     logging.getLogger("guard").addHandler(logging.NullHandler())  # a command says what it has to say; `serve work` logs besides
-    arguments = parser().parse_args(argv)
+    arguments = _parsed(sys.argv[1:] if argv is None else argv)
     try:
         with seldom():
             code: int = arguments.run(arguments)
@@ -58,6 +58,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except GuardError as error:
         return _say(str(error), 1)
     return code
+
+
+def _parsed(words: Sequence[str]) -> argparse.Namespace:
+    """The command line. What no option takes is told with the usage of the verb that it was written for."""
+    top = parser()
+    arguments, left = top.parse_known_args(words)
+    if left:
+        own = top
+        for word in words:
+            own = next((a.choices[word] for a in own._actions if isinstance(a.choices, dict) and word in a.choices), own)  # noqa: SLF001 - as in verbs
+        own.error(f"unrecognized arguments: {' '.join(left)}")
+    return arguments
 
 
 def parser() -> argparse.ArgumentParser:

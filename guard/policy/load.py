@@ -184,7 +184,7 @@ def _survey(
     tools = _compile(_without(entries, absent), entries, (declared, names, hooks), (bounds, written.shapes), problems, heard)
     check_spared(absent, tools, entries, problems)
     people = MappingProxyType(read_people(collect(documents, "people", problems), problems))
-    told = frozenset(name for name, item in entries.items() if declared is not None or is_told(item))
+    told = _told(entries, names, declared)
     around = Around(written=written, entries=entries, tools=tools, people=people, unlisted=unlisted, told=told, rows=rows)
     whole = limits(tops(documents, "limits"), tops(documents, "prices"), around.spot, problems)
     hidden = redaction(tops(documents, "redact"), problems)
@@ -205,6 +205,13 @@ def _survey(
         ceilings=tuple(tops(documents, "ceilings")),
         layers=found.layers,
     )
+
+
+def _told(entries: Mapping[str, Item], names: Mapping[str, str], declared: Sequence[Declared] | None) -> frozenset[str]:
+    """The tools whose definition the entry or the program knows. What runs elsewhere is not known here, so that it cannot be told to have changed."""
+    elsewhere = {tool.name for tool in declared or () if not tool.known}
+    said = {name for name, item in entries.items() if is_told(item)}
+    return frozenset(said if declared is None else said | {name for name in entries if names.get(name) not in elsewhere})
 
 
 def _without(entries: Mapping[str, Item], absent: Collection[str]) -> dict[str, Item]:

@@ -21,7 +21,7 @@ from guard.policy.source import File, Item, text_of
 LONGEST = 160
 """Characters of a description that a pin shows; the digest covers all of it."""
 
-_CURE = "review the definition, then guard check --pin"
+_CURE = "review the definition, then guard check --pin, with --tools MODULE:NAME where a program has it"
 _BROKEN = "put back the version that was committed, or write it anew with guard check --pin"
 _FIELDS = {"digest", "description", "arguments"}
 

@@ -54,6 +54,7 @@ class Declared:
         frozenset()
     )  # arguments that may be left out, where `schema` does not say what the function then takes
     keyed: bool = False  # the function takes idempotency_key
+    known: bool = True  # False: it runs elsewhere, and only the policy tells its definition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

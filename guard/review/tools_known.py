@@ -18,7 +18,7 @@ from guard.tools import registry
 
 def declared(tools: Any) -> list[Declared]:
     """What the loader wants to know about registered tools. Raises GuardError for what is no tool."""
-    same = ("name", "description", "schema", "parameters", "accepts", "origin", "trouble", "silent", "keyed")
+    same = ("name", "description", "schema", "parameters", "accepts", "origin", "trouble", "silent", "keyed", "known")
     return [Declared(**{field: getattr(tool, field) for field in same}) for tool in registry(tools).values()]
 
 

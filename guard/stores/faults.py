@@ -25,6 +25,13 @@ _CAUSES: Final = (
     ("SQLITE_CANTOPEN", "unavailable", "it cannot be opened"),
     ("SQLITE_CONSTRAINT_TRIGGER", "payload_key", "its payloads are encrypted, and this program has no key"),
     ("SQLITE_IOERR", "io_error", "the disk reports an error"),
+    (
+        "FileNotFoundError",
+        "unavailable",
+        "its file or folder is not there (make the folder, or name another place with the store's URL)",
+    ),
+    ("NotADirectoryError", "unavailable", "its place is no folder (name another one with the store's URL)"),
+    ("PermissionError", "unavailable", "this user may not open it (see who owns its folder)"),
 )
 LOGGER: Final = "guard.sqlite"
 """The logger of the warning about a version, so that it can be silenced alone."""

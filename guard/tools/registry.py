@@ -44,6 +44,7 @@ class RegisteredTool:
     trouble: str = ""
     silent: frozenset[str] = frozenset()
     keyed: bool = False  # the function takes `idempotency_key`
+    known: bool = True  # False: it runs elsewhere, so that nothing of its description and arguments is known here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -144,6 +144,7 @@ class Remote:
             run=partial(_Elsewhere, name),
             is_async=True,
             keyed=True,
+            known=False,
         )
 
     async def propose(self, walk: Callable[[], Awaitable[Outcome]], owner: str, seconds: float | None = None) -> Outcome | Ticket:

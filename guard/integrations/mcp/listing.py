@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from guard.core.rules import Tool
@@ -138,7 +138,7 @@ def missing(name: str, server: str) -> RegisteredTool:
     async def run(_arguments: JsonObject, _key: str) -> Any:
         raise RuntimeError("the server does not offer this tool")
 
-    return _tool(name, f"{server}.{name}", run)
+    return replace(_tool(name, f"{server}.{name}", run), known=False)
 
 
 def _tool(
