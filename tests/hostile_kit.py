@@ -14,6 +14,9 @@ from random import Random
 from string import ascii_lowercase
 from typing import Any
 
+from hostile_shapes_kit import SHAPED
+from hostile_shapes_kit import UNITS as SHAPED_UNITS
+
 from guard.redactors.prefixes import INSIDE, PREFIXES
 
 Make = Callable[[int], str]
@@ -134,11 +137,12 @@ SPECIAL: dict[str, Make] = {
     "lists of names": lambda size: json.dumps([["password", "token", "key"]] * max(1, size // 29)),
     "a long row": lambda size: json.dumps([["password"] * max(1, size // 24), ["x"] * max(1, size // 12)]),
     "flags": lambda size: json.dumps(["--password", "x"] * max(1, size // 19)),
+    **SHAPED,
 }  # fmt: skip
 """Texts of another form than a repeated piece."""
 
 TEXTS: dict[str, Make] = {
-    **{f"{unit[:40]!r} again and again": _repeated(unit) for unit in dict.fromkeys(UNITS)},
+    **{f"{unit[:40]!r} again and again": _repeated(unit) for unit in dict.fromkeys((*UNITS, *SHAPED_UNITS))},
     **{f"{template!r} with other words": _counted(template) for template in COUNTED},
     **{f"{run[0]!r}, then {run[1]!r}, then {run[2]!r}": _one(*run) for run in RUNS},
     **SPECIAL,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import islice
 from random import Random
 from typing import Any
@@ -22,6 +23,7 @@ from guard.core.values import encode
 from guard.redactors import REDACTOR, detect, redactor
 from guard.redactors.keys import names_of, word_list
 from guard.redactors.prefixes import PREFIXES
+from guard.redactors.views import LONG
 
 FAST, SLOW = redactor(), redactor(fast=False)
 EVERY = Redactor(detect=detect)
@@ -88,6 +90,14 @@ def test_no_key_of_a_service_is_overlooked_among_new_words(sign: str) -> None:
         for _ in range(4):
             if hide(value, EVERY, set()) is not value:
                 assert not SLOW.quiet(encode(value)), text
+
+
+@pytest.mark.parametrize(("sign", "rest"), PREFIXES, ids=[f"{at} {sign}" for at, (sign, _) in enumerate(PREFIXES)])
+def test_no_key_of_a_service_is_shorter_than_what_the_looks_look_for(sign: str, rest: str) -> None:
+    """Whatever stands before it in the same run: nineteen characters are none, or are none for their last ones."""
+    own = re.compile(re.escape(sign) + rest)
+    for filler in "a0A1":
+        assert own.fullmatch(sign + filler * (LONG - 1 - len(sign))) is None
 
 
 @pytest.mark.parametrize("text", ["\xe9AKIA" + "QWERTYUIOPASDFGH", "x.ghp_" + "a1B2" * 9])

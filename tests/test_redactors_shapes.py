@@ -218,3 +218,27 @@ def test_a_shape_that_comes_again_and_again_is_read_in_one_go(shape: str) -> Non
     text = written(shape, "password") + "\n\n"
     found = set(written_spans(text * 40))
     assert all(end - start <= len(text) for start, end in found)
+
+
+COLUMNS = [f"c{at}" for at in range(600)]
+WIDE = {
+    "CSV": (",".join([*COLUMNS, "password"]), ",".join(["1"] * 600 + [V])),
+    "Markdown": (f"| {' | '.join([*COLUMNS, 'password'])} |", f"| {' | '.join(['1'] * 600 + [V])} |"),
+    "columns of blanks": ("  ".join([*COLUMNS, "password"]), "  ".join(["1".ljust(len(name)) for name in COLUMNS] + [V])),
+    "INSERT": (f"INSERT INTO users ({', '.join([*COLUMNS, 'password'])}) VALUES", f"({', '.join(['1'] * 600)}, '{V}')"),
+    "COPY": (f"COPY users ({', '.join([*COLUMNS, 'password'])}) FROM stdin;", "\t".join(["1"] * 600 + [V])),
+}
+
+
+@pytest.mark.parametrize("shape", WIDE)
+def test_a_table_of_hundreds_of_columns_is_a_table(shape: str) -> None:
+    """However many columns stand before it, what stands in that of a secret is hidden."""
+    text = "\n".join(WIDE[shape])
+    assert [text[start:end] for start, end in set(written_spans(text))] == [V]
+
+
+def test_a_statement_of_ten_thousands_of_rows_is_read_to_its_end() -> None:
+    """What stands in its last row is hidden as well."""
+    rows = ["('kim', 'none')"] * 12_000 + [f"('lee', '{V}')"]
+    text = " ".join(["INSERT INTO users (name, password) VALUES", ", ".join(rows)])
+    assert [text[start:end] for start, end in written_spans(text)] == [V]

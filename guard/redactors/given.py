@@ -31,6 +31,7 @@ _VARIABLE = re.compile(
     re.DOTALL,
 )
 _SYMBOL = re.compile(r"[!@#^*~+$%&?=]")
+_SIGN = re.compile(r"[0-9!@#^*~+$%&?=]")
 _NUMBER = re.compile("[0-9]{6,}")
 _DIGIT, _LETTER, _BLANK = re.compile("[0-9]"), re.compile(r"[^\W\d_]"), re.compile("[ \t\r\n\f\v\u00a0]")
 REFERENCE = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(?:(?:\.|::|->)[A-Za-z_][A-Za-z0-9_]*)+")
@@ -103,11 +104,11 @@ def fits(name: str, value: str, *, firm: bool) -> bool:
     value = value.strip()
     if not 4 <= len(value) <= LONGEST or not SECRET_KEYS[name] or not ABOUT_IT.isdisjoint(word_list(name)):
         return False
+    if _SIGN.search(value) is None and not (firm and strong(name)):
+        return False  # letters alone: what follows reads a long value again and again
     if PLACEHOLDER.fullmatch(value[:200]) or _VARIABLE.fullmatch(value) or talks(value):
         return False
-    if firm and len(value) >= 6 and strong(name):
-        return True
-    return looks(value, least=6 if strong(name) else 8)
+    return (firm and len(value) >= 6 and strong(name)) or looks(value, least=6 if strong(name) else 8)
 
 
 def looks(value: str, least: int = 6) -> bool:

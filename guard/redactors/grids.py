@@ -25,7 +25,7 @@ _CELL = {
     mark: re.compile(rf'(?:[ ]*"(?P<quoted>(?:[^"]|"")*)"[ ]*|(?P<bare>[^{sign}]*))(?P<more>{sign}?)')
     for mark, sign in ((",", ","), (";", ";"), ("\t", "\\t"))
 }
-_MOST = 200  # cells of a line
+_MOST = 10_000  # cells of a line
 _WIDE = 20_000  # characters of a line
 _NAME = 40  # characters of the name of a column, at most
 _NAMES = re.compile("[A-Za-z0-9_$#@./\u0080-\uffff-]+(?:[ ][A-Za-z0-9_#()/\u0080-\uffff-]+){0,3}")
@@ -70,10 +70,11 @@ def _table(text: str, lines: list[Span], at: int, found: list[Span]) -> int:
             continue
         if not _named(head, names):
             continue
-        if at > 1 and (above := _row(text, head, *lines[at - 2])) is not None and above.cells:
+        top = lines[at - 1][0]
+        if at > 1 and (above := _row(text, head, top, *lines[at - 2])) is not None and above.cells:
             continue  # a head has no row above it
         end = at
-        while end < len(lines) and (row := _row(text, head, *lines[end])) is not None:
+        while end < len(lines) and (row := _row(text, head, top, *lines[end])) is not None:
             if kept:
                 found += _cells(names, kept, row)
             else:
@@ -153,12 +154,12 @@ def _rows(text: str, start: int, end: int) -> Iterator[Row]:
         yield row
 
 
-def _row(text: str, head: Row, start: int, end: int) -> Row | None:
-    """A row below a head; None where a line is none."""
+def _row(text: str, head: Row, top: int, start: int, end: int) -> Row | None:
+    """A row below a head, whose line begins at `top`; None where a line is none."""
     if end - start > _WIDE:
         return None
     if head.mark == "gap":
-        return _under(text, head, start, end)
+        return _under(text, head, top, start, end)
     row = _barred(text, start, end) if head.mark == "bar" else _parted(text, head.mark, start, end)
     return row if row is not None and len(row.cells) == len(head.cells) else None
 
@@ -207,9 +208,8 @@ def _spaced(text: str, start: int, end: int) -> Row | None:
     return Row("gap", [text[slice(*span)] for span in spans], spans) if len(spans) >= 2 else None
 
 
-def _under(text: str, head: Row, start: int, end: int) -> Row | None:
+def _under(text: str, head: Row, top: int, start: int, end: int) -> Row | None:
     """A row whose cells begin where those of the head do."""
-    top = head.spans[0][0] - _column(text, head.spans[0][0])
     row = _spaced(text, start, end)
     if row is None:
         return None
@@ -219,8 +219,3 @@ def _under(text: str, head: Row, start: int, end: int) -> Row | None:
         return None
     known = [span if span is not None else (start, start) for span in spans]
     return Row("gap", [text[slice(*span)] for span in known], known)
-
-
-def _column(text: str, at: int) -> int:
-    """How far from the beginning of its line a place is."""
-    return at - (max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1)

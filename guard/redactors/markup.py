@@ -14,7 +14,8 @@ from guard.redactors.keys import word_list
 from guard.redactors.secret_keys import SECRET_KEYS
 
 _TAG = re.compile(
-    r"<!\[CDATA\[(?P<data>[^\]]{0,1000})\]\]>|<(?P<end>/?)(?P<tag>[A-Za-z][A-Za-z0-9_.:-]{0,100})(?P<rest>[^<>]*)>", re.DOTALL
+    r"<!\[CDATA\[(?P<data>[^\]]{0,1000})\]\]>|<(?P<end>/?)(?P<tag>[A-Za-z][A-Za-z0-9_.:-]*)(?P<rest>(?:[^A-Za-z0-9_.:<>-][^<>]*)?)>",
+    re.DOTALL,
 )
 _ATTRIBUTE = re.compile(
     r"(?P<name>[A-Za-z_:][A-Za-z0-9_.:-]{0,100})[ ]{0,3}=[ ]{0,3}(?:\\?\"(?P<double>[^\"\\]*)|\\?'(?P<single>[^'\\]*))"

@@ -6,6 +6,7 @@ Pure; part of `secret`.
 from __future__ import annotations
 
 import re
+from itertools import accumulate, chain, takewhile
 from typing import TypeAlias
 
 from guard.redactors.given import fits, strong
@@ -14,7 +15,7 @@ from guard.redactors.secret_keys import SECRET_KEYS
 Span: TypeAlias = tuple[int, int]
 _INSERT = re.compile(
     r"(?i:\b(?:insert|replace|merge|upsert)\b(?:[ \t\r\n]+(?:ignore|or[ ]replace))?(?:[ \t\r\n]+into)?)[ \t\r\n]+[^ \t\r\n()]{1,200}[ \t\r\n]*"
-    r"\((?P<columns>[^()]{1,1000})\)[^()']{0,60}?(?i:\b(?P<kind>values?|select)\b)"
+    r"\((?P<columns>[^()]+)\)[^()']{0,60}?(?i:\b(?P<kind>values?|select)\b)"
 )
 _ITEM = re.compile(
     r"[ \t\r\n]*(?:[A-Za-z_]{0,8}'(?P<single>(?:[^'\\]|''|\\.)*)'|\"(?P<double>[^\"]*)\"|(?P<call>[A-Za-z_]{1,40}\([^()]{0,400}\))|(?P<bare>[^,()'\"]{0,400}))"
@@ -25,18 +26,19 @@ _IDENTIFIED = re.compile(
     r"(?i:\b(?:identified[ ](?:with[ ][a-z0-9_']{1,40}[ ])?(?:by|as)|password[ ](?:for[ ][^ ]{1,80}[ ]?=|=)|(?:encrypted[ ])?password|requirepass|masterauth))"
     r"[ ]{1,4}[\"'](?P<value>[^\"'\n]{4,400})"
 )
-_COPY = re.compile(r"(?:\A|\n)(?i:copy)[ ][^()\n]{1,200}\((?P<columns>[^()\n]{1,1000})\)[ ](?i:from)[ ](?i:stdin)[^\n]{0,100}\n")
-_MOST = 10_000  # rows of one statement
+_COPY = re.compile(r"(?:\A|\n)(?i:copy)[ ][^()\n]{1,200}\((?P<columns>[^()\n]+)\)[ ](?i:from)[ ](?i:stdin)[^\n]{0,100}\n")
+_AGAIN = 4  # times the text that all statements together may read: one may stand in a value of another
 
 
 def statement_spans(text: str) -> list[Span]:
     """The spans of the secrets in statements."""
     found: list[Span] = []
     if "(" in text:
+        left = _AGAIN * len(text)
         for match in _INSERT.finditer(text):
             names = _names(match["columns"])
-            if any(map(SECRET_KEYS.__getitem__, names)):
-                found += _rows(text, match.end(), names, whole=match["kind"].lower() == "select")
+            if left > 0 and any(map(SECRET_KEYS.__getitem__, names)):
+                left -= _rows(text, match.end(), names, found, whole=match["kind"].lower() == "select") - match.end()
         done = 0
         for match in _COPY.finditer(text):
             if match.start() >= done:
@@ -48,20 +50,18 @@ def _names(columns: str) -> list[str]:
     return [one.strip(" \t\r\n`\"'[]") for one in columns.split(",")]
 
 
-def _rows(text: str, at: int, names: list[str], *, whole: bool) -> list[Span]:
-    """The secrets in the rows behind the names of their columns; `whole`: one row without brackets."""
-    found: list[Span] = []
-    for _ in range(1 if whole else _MOST):
-        opens = None if whole else _OPEN.match(text, at)
-        if not whole and opens is None:
-            break
-        at = _items(text, opens.end() if opens is not None else at, names, found)
-    return found
+def _rows(text: str, at: int, names: list[str], found: list[Span], *, whole: bool) -> int:
+    """Read the rows behind the names of their columns; where they end. `whole`: one row without brackets."""
+    if whole:
+        return _items(text, at, names, found)
+    while (opens := _OPEN.match(text, at)) is not None:
+        at = _items(text, opens.end(), names, found)
+    return at
 
 
 def _items(text: str, at: int, names: list[str], found: list[Span]) -> int:
     """Read one row; where it ends."""
-    for name in [*names, ""]:
+    for name in chain(names, ("",)):
         item = _ITEM.match(text, at, at + 4000)
         if item is None:
             break
@@ -86,11 +86,11 @@ def _copied(text: str, at: int, names: list[str], found: list[Span]) -> int:
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
         cells = text[at:end].split("\t")
-        starts = [at + sum(len(cell) + 1 for cell in cells[:one]) for one in kept]
+        starts = [*accumulate((len(cell) + 1 for cell in cells), initial=at)]
         found += [
-            (start, start + len(cells[one]))
-            for one, start in zip(kept, starts, strict=True)
-            if one < len(cells) and fits(names[one], cells[one], firm=strong(names[one]))
+            (starts[one], starts[one] + len(cells[one]))
+            for one in takewhile(len(cells).__gt__, kept)
+            if fits(names[one], cells[one], firm=strong(names[one]))
         ]
         at = end + 1
     return at

@@ -1,0 +1,130 @@
+"""Hostile texts for the shapes in which texts give something to a name: what assignments, markup, tables, blocks, statements and escapes nearly are.
+
+A part of `hostile_kit`: `UNITS` are pieces that are repeated, `SHAPED` makes a text of about as many characters as are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+UNITS = (
+    "token=token", "token:token:", "token=tokentoken=", " token=aaaaaaa", 'token="', "token='", 'token=\\"', "token='\\'", 'token="""', "token='''", "token=``", ";token=a", "'token=a", "a.token=", "token==", "token := ", "token -> ",
+    "--token ", "--token=", "--token=a ", "--api-key a ", "token is ", "token was reset to ", "password, ", "('token', ", "setToken(", "token, 'a", 'token || "', "token:string=", "token: string = ", "ENV token ", "export TOKEN=$", "login a token ", "login a a token\n", "token.token.", "token_", "token-", "x_token\n", "token:\n", "token: |\n", "token:\n  ", "- token:\n", "  token: a\n", "token: |\n a\n", "token: >-\n\n", "token: &a !b\n", "- name: token\n  value: \n", "name: token ", "name: token, ", "name=token value=", "name token v: v: ", "id: token v:", "key: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "v: a", 'name="token"\r\n\r\n', 'name="token"', 'name="token"\r\nA: b',
+    "<token>", "<token", "<token ", "<a token=", "<a token='", '<a token="', '<a name="token" ', "<token>a", "</token>", "<td>token", "<td>", "<tr><td>token<td>a", "<tr><th>token</tr>", "<tr>", "</tr>", "<b>token</b>", "<!--", "<![CDATA[", "<![CDATA[a]]>", "<![CDATA[]", "<key>token</key>", "<key>token</key><string>", "<dt>token<dd>", "<token/>", "<a:token>", "token<", "token>", "<token:",
+    "|token", "| token | a |\n", "|token|\n", "| a | token |\n|---|---|\n", "token|a\n", "token  a\n", "a  token\nb  c\n", "token\ta\n", "token,a\n", "a,token\n", "token;a\n", '"token",', '"token","', '""token",', "token,token,", "token\n", "token\r", "token  a\r", "+---+\n| token |\n", "name,value\ntoken,a\n", "name  value\ntoken  a\n", "\u2502token", "token\\|",
+    "[token]\n", "[a]\ntoken=\n", "token = a\n", "Cookie: token=", "cookie: sid=a; ", "sid=a; ", "Set-Cookie: a=b\n", "cookie: ", "cookie:cookie:", "?token=a&", "&token=", "?token=", "token=&", "https://a/?token=a&b=",
+    "insert into t (token) values ", "insert into t (token) values (", "insert into t (token) values ('a'),", "insert into t (token, ", "('token'),", "insert ", "insert a(", "insert a(token)", "insert a(token)values(", "insert a(token)select ", "copy a (token) from stdin\n", "copy a (token) from stdin\na\tb\n", "identified by 'a", "identified by ", "identified ", "password 'a' ", "password for a = 'a'",
+    '{"token":{"a":', '{"token":"', '{"token":"a"},', 'token {"a":', "token [[", "token {{", 'token {"a":1} ', 'token {"', 'token ["a",', "token [[],", "%25%25", "%22token%22", "%22token%22%3A%22", "token%3D", "%2522", "&amp;amp;", "&quot;", "&quot;token&quot;:&quot;", "&amp;quot;", "&#34;token", "\\u0022", "\\\\u0022", "\\\\", '\\\\"', '\\"token\\":\\"', "\\'token", "\\n", "token\\n", "\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\", 'a\\"',
+    "the token of a password is a secret. ", "token password ", "password token: ", "a secret, a token or a password ", "my password is ", "set the token to ", "token for the ", "my password ", "passwords and tokens are secrets; ", "secretsecret", "密码", "密码:", "口令 ", "credential ", "authorization: a ", "authorization: bearer ", "aapass", "aapass ", ".pass", "-pass ", "api key ", "api_key ", "api.key=", "passcode ",
+)  # fmt: skip
+"""Pieces of text in which a name is nearly given something, repeated."""
+
+
+def _names(many: int) -> list[str]:
+    return [f"a{at}" for at in range(max(1, many))]
+
+
+def _nested(opening: str, inner: str, closing: str) -> Callable[[int], str]:
+    return lambda size: opening * (times := size // (len(opening) + len(closing))) + inner + closing * times
+
+
+SHAPED: dict[str, Callable[[int], str]] = {
+    "md columns": lambda size: "|" + "|".join(_names(size // 10)) + "|token|\n|" + "a1b2c3d4|"*(size // 20),
+    "md rows": lambda size: "| a | token |\n|---|---|\n" + "| x | y |\n" * (size // 10),
+    "md rows secret": lambda size: "| a | token |\n|---|---|\n" + "| x | a1b2c3d4 |\n" * (size // 17),
+    "md 100 columns": lambda size: ("|" + "token|" * 100 + "\n") * (size // 602),
+    "md 150 cols rows": lambda size: "|" + "token|" * 150 + "\n" + ("|" + "x|" * 150 + "\n") * (size // 302),
+    "md heads": lambda size: ("| " + " | ".join(_names(20)) + " | token |\n") * (size // 130),
+    "gap rows": lambda size: "a  token\n" + "x  y\n" * (size // 5),
+    "gap heads": lambda size: "a  token\nb\n" * (size // 11),
+    "gap rows secret": lambda size: "a  token\n" + "x  a1b2c3d4\n" * (size // 12),
+    "gap shifted": lambda size: " " * 100 + "a  token\n" + (" " * 100 + "x  y\n") * (size // 105),
+    "gap wide": lambda size: "  ".join(["token"]*150) + "\n" + ("  ".join(["x" * 5]*150) + "\n") * (size // 1050),
+    "csv rows": lambda size: "a,token\n" + "x,y\n" * (size // 4),
+    "csv wide": lambda size: ",".join(["token"]*180) + "\n" + (",".join(["x"]*180) + "\n") * (size // 360),
+    "csv columns": lambda size: ",".join(_names(size // 10)) + ",token\n" + "x,"*(size // 4),
+    "csv quotes": lambda size: "a,token\n" + '"x,"y""z\n' * (size // 9),
+    "csv open quote": lambda size: "a,token\n" + ('"' + '""' * 100 + ",") * (size // 202),
+    "csv long lines": lambda size: ("a,token" + ',""' * 5000 + "\n") * (size // 15007),
+    "one line": lambda size: "token " + "a" * size,
+    "html nest": _nested("<token>", "a", "</token>"),
+    "html nest div": _nested("<div>", "token", "</div>"),
+    "html deep then text": lambda size: "<token>" * 100 + "x<b/>" * (size // 5),
+    "html deep then no": lambda size: "<i>" * 100 + "token x<b/>" * (size // 11),
+    "html deep then closed": lambda size: "<a>token" * 100 + "</x>" * (size // 4),
+    "html deep then text2": lambda size: "<i>" * 100 + "<td>token</td>" * (size // 14),
+    "html open tag": lambda size: "token ><" + "a" * size,
+    "html open tag .": lambda size: "token ><a" + ":" * size,
+    "html rest": lambda size: "token ><a " + "a" * size + ">",
+    "html rest =": lambda size: "token ><a " + "a=" * (size // 2) + ">",
+    "html rest blank": lambda size: "token ><a " + "a " * (size // 2) + ">",
+    "html rest quote": lambda size: "token ><a " + "a='" * (size // 3) + ">",
+    "html attributes": lambda size: "<a name='token' " + " ".join(f"{w}='x'" for w in _names(size // 9)) + ">",
+    "html attributes v": lambda size: "<a name='token' " + "value='x' " * (size // 10) + ">",
+    "html cells": lambda size: "<tr>" + "<th>token</th>" * (size // 28) + "</tr><tr>" + "<td>x</td>" * (size // 20) + "</tr>",
+    "html rows": lambda size: "<tr><th>token</th></tr>" + "<tr><td>x</td></tr>" * (size // 19),
+    "html table rows": lambda size: "<tr>" + "<th>token</th>" * (size // 50) + "</tr>" + "<tr><td>x</td></tr>" * (size // 38),
+    "html empty cells": lambda size: ("<td>" * 500 + "token") * (size // 2005),
+    "html cell texts": lambda size: "<tr><td>" + "token<b>x</b>" * (size // 13),
+    "yaml stairs": lambda size: "".join(" " * (at % 60) + "token:\n" for at in range(size // 37)),
+    "yaml block": lambda size: "token: |\n" + "  a b c\n" * (size // 8),
+    "yaml blocks": lambda size: ("token: |\n" + "  a b\n" * 40) * (size // 250),
+    "yaml tabs": lambda size: "token:\n" + "\t" * size,
+    "yaml heads then long": lambda size: "".join(" " * at + "token:\n" for at in range(40)) + " " * size + "x",
+    "yaml nested heads": lambda size: ("".join(" " * at + "token:\n" for at in range(40)) + " " * 60 + "a b " * 100 + "\n") * (size // 1500),
+    "yaml blanks": lambda size: "token:\n" + "\n" * size,
+    "yaml heads blanks": lambda size: ("token:\n" + "\n" * 40) * (size // 47),
+    "ini": lambda size: "".join(f"[{w}]\ntoken=\n" for w in _names(size // 16)),
+    "cookies": lambda size: "Cookie: " + "; ".join(f"{w}=x" for w in _names(size // 9)),
+    "cookies sid": lambda size: "Cookie: " + "; ".join(f"sid{w}=abcdefghij" for w in _names(size // 19)),
+    "cookies sid1": lambda size: "Cookie: " + "; ".join(f"sid{w}=a1b2c3d4e5" for w in _names(size // 19)),
+    "cookie run": lambda size: "Cookie: " + "a" * size,
+    "cookie run sid": lambda size: "Cookie: sid=" + "a" * size,
+    "query": lambda size: "https://a.b/?" + "&".join(f"{w}=x" for w in _names(size // 7)) + "&token=x",
+    "query tokens": lambda size: "https://a.b/?" + "&".join(f"{w}_token=x" for w in _names(size // 13)),
+    "sql columns": lambda size: "insert into t (" + ",".join(_names(size // 12)) + ",token) values (" + "1," * (size // 4),
+    "sql columns 200": lambda size: "insert into t (" + "pwd," * 240 + "a) values " + "('a')," * (size // 6),
+    "sql columns 200 full": lambda size: "insert into t (" + "pwd," * 240 + "a) values " + ("(" + "'a'," * 240 + "'a')," ) * (size // 968),
+    "sql tuples": lambda size: "insert into t (token) values " + "('a')," * (size // 6),
+    "sql tuples secret": lambda size: "insert into t (token) values " + "('a1b2c3d4')," * (size // 13),
+    "sql tuples bare": lambda size: "insert into t (token) values " + "(1)," * (size // 4),
+    "sql inserts": lambda size: "insert into t (token) values ('a');\n" * (size // 36),
+    "sql inside": lambda size: "insert into t(token)values('insert into t(token)values(1),('),(" * (size // 64),
+    "sql open string": lambda size: "".join(["insert into t (token) values ('", "a" * size]),
+    "sql quotes": lambda size: "insert into t (token) values ('" + "''" * (size // 2),
+    "sql blanks": lambda size: "insert" + " " * size + "token",
+    "sql columns open": lambda size: "insert into t (token" + "," * size,
+    "copy rows": lambda size: "copy a (b, token) from stdin\n" + "x\ty\n" * (size // 4),
+    "copy 240": lambda size: "copy a (" + "pwd," * 240 + "a) from stdin\n" + ("a\t" * 240 + "\n") * (size // 481),
+    "half json": lambda size: '{"token":{"a":' * (size // 14),
+    "half json in prose": lambda size: "token " + '{"a":' * (size // 5),
+    "half json lists prose": lambda size: "token " + '["a",' * (size // 5),
+    "half json [[ prose": lambda size: "token " + "[" * size,
+    "objects in prose": lambda size: 'the {"token":"x"} ' * (size // 18),
+    "one object in prose": lambda size: "token is " + '{"a":"' + "b" * size + '"}',
+    "many objects in prose": lambda size: "token is " + "[" + ",".join(['{"a":"b"}'] * (size // 10)) + "]" + " x",
+    "escaped json": lambda size: '\\"token\\":\\"x\\",' * (size // 17),
+    "escaped deep": lambda size: '\\\\\\\\\\\\\\"token\\\\\\\\\\\\\\":' * (size // 30),
+    "token then backslashes": lambda size: 'token=\\"' + "\\" * size,
+    "token then %25": lambda size: "token%22" + "%25" * (size // 3),
+    "token then &amp;": lambda size: "token&quot;" + "&amp;" * (size // 5),
+    "token then &#": lambda size: "token&quot;" + "&#" * (size // 2),
+    "token then \\u": lambda size: 'token\\"' + "\\u0022" * (size // 6),
+    "token then \\n": lambda size: 'token\\"' + "\\n" * (size // 2),
+    "token then a lot": lambda size: 'token="' + "a" * size,
+    "token then blanks": lambda size: "token" + " " * size,
+    "token then = ": lambda size: "token" + "=" * size,
+    "token then quotes": lambda size: "token=" + "'" * size,
+    "token then new lines": lambda size: "token:" + "\n" * size,
+    "token then dots": lambda size: "token=" + "a." * (size // 2),
+    "token then ::": lambda size: "token=" + "a::" * (size // 3),
+    "prose": lambda size: ("The token that was issued for the password of this account is kept as a secret, and no credential of it is shown. ") * (size // 113),
+    "prose with words": lambda size: " ".join(w if i % 5 else "password" for i, w in enumerate(_names(size // 5))),
+    "names with words": lambda size: " ".join(w + "_token=" for w in _names(size // 11)),
+    "names with words2": lambda size: "\n".join(w + "_token: |" for w in _names(size // 13)),
+    "quotes 4000": lambda size: ("token='" + "a b " * 990 + "\n") * (size // 3970),
+    "quotes 4000 and names": lambda size: ('x="' + "token is a b " * 300 + "\n") * (size // 3905),
+    "lines 1000": lambda size: ("token:" * 150 + "\n") * (size // 901),
+    "framed": lambda size: (";token=" + "a b" * 130) * (size // 400),
+}  # fmt: skip
+"""Texts of another form than a repeated piece."""
