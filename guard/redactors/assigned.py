@@ -145,7 +145,8 @@ def _code(text: str, start: int, end: int) -> bool:
 
 def _begins(text: str, start: int) -> bool:
     """Whether a name is the first of its line."""
-    head = text[max(text.rfind("\n", 0, start) + 1, start - 100) : start]
+    first = max(0, start - 100)
+    head = text[max(text.rfind("\n", first, start) + 1, first) : start]
     return _BEGUN.fullmatch(head) is not None
 
 

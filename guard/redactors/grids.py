@@ -223,4 +223,5 @@ def _under(text: str, head: Row, start: int, end: int) -> Row | None:
 
 def _column(text: str, at: int) -> int:
     """How far from the beginning of its line a place is."""
-    return at - (max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1)
+    first = max(0, at - _WIDE)  # no line that is read is wider, and a break may be far away or missing
+    return at - (max(text.rfind("\n", first, at), text.rfind("\r", first, at)) + 1)
