@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -88,9 +89,8 @@ TOLD = [word for row in (*SSN, *IDS) for word in row.words]
 WORD = st.sampled_from(sorted({*PHONE_WORDS, *KEY_WORDS, *TOLD, *NAMING_WORDS, "bearer ", "basic ", "curl -u "})) | st.from_regex(
     STEMS, fullmatch=True
 )
-CASED = st.tuples(WORD, st.sampled_from([str, str.upper, str.capitalize, str.title, str.swapcase])).map(
-    lambda one: one[1](one[0])
-)
+SPELL: list[Callable[[str], str]] = [str, str.upper, str.capitalize, str.title, str.swapcase]
+CASED = st.tuples(WORD, st.sampled_from(SPELL)).map(lambda one: one[1](one[0]))
 BETWEEN = st.sampled_from(["", "", " ", "_", "-", ".", ": ", "=", "==", "\n", ", ", "'", "|", " is ", "(", "]", "/"])
 BESIDE = st.sampled_from(["x", "values", "Http", "the", "é", "Z9", "\ud800", "order", "s", "ing"])
 HIDDEN = st.sampled_from(["Tr0ub4dor22", "sid=a1b2c3d4e5f6", "12345678", "AB123456C", "by 'Tr0ub4dor22'", "<string>"])
