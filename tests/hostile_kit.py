@@ -138,6 +138,12 @@ SPECIAL: dict[str, Make] = {
     "a long row": lambda size: json.dumps([["password"] * max(1, size // 24), ["x"] * max(1, size // 12)]),
     "flags": lambda size: json.dumps(["--password", "x"] * max(1, size // 19)),
     **SHAPED,
+    "cells, then ends of rows": lambda size: "<td>" * (size // 8) + "client-secret</tr>" * (size // 36),
+    "cells of one row": lambda size: "<tr>" + "<td>" * (size // 8) + "password<td>x" * (size // 26),
+    "a head with gaps behind a long text": lambda size: "x " * (size // 4) + "\nname  password\n" + "a     b1c2d3\n" * (size // 26),
+    "statements in quotes of statements": lambda size: "insert into t (password) values (\"insert into t (password) values (1),('\"," * (size // 72),
+    "a dump of wide lines": lambda size: "\ncopy t (a,password) from stdin;\n" + "a\tb\n" * (size // 8) + "\t" * (size // 2),
+    "names over names": lambda size: "password:\n" * (size // 10),
 }  # fmt: skip
 """Texts of another form than a repeated piece."""
 

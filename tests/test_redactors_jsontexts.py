@@ -113,3 +113,11 @@ def test_an_invisible_character_inside_a_key_of_a_service_hides_it_from_nobody(o
     """It is looked at as it is read: without it."""
     value = ["sk-svcacct-\u200b9ECb25625Ad3C6ed7EAEeda9", {"vercel_\u200badBdfE4fEF35f6B10d37AbefD15AF41C1b1A": 1}]
     assert hide(value, one, set()) == ["[secret]", {"[secret]": 1}]
+
+
+@pytest.mark.parametrize("behind", ["", "\n", '"', "'", "\\", '"}', "\\\\", "\u00e9"])
+def test_a_text_in_quotes_stays_valid_json(behind: str) -> None:
+    """What closes the text around a value without quotes, with the escapes before it, is no part of the value."""
+    shown, kinds = detect(None, json.dumps(f"password: \u00dcnsafe22!{behind}"))
+    assert kinds == ("secret",)
+    assert json.loads(shown).startswith("password: [secret]")

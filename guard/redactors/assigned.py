@@ -50,6 +50,7 @@ _FRAMES = {";": ";\n", "'": "'\n", '"': '"\n\\'}
 """What a name stands behind, and what its value ends with: a part of a connection, or a header in quotes."""
 _PARTS = frozenset("?&#;-")
 _COMPARES = frozenset("=!<>")
+_TRAILING = ",;)}]\"'\\"  # behind a value without quotes: what closes the text around it, with its escapes, stays
 _CALL = re.compile(r"\([ \t]{0,4}")
 
 
@@ -102,7 +103,7 @@ def _right(name: str, text: str, start: int, at: int) -> tuple[int, int] | None:
     close = text[at - 1] == "=" and text[at - 2 : at - 1] not in _COMPARES
     line = _LINE.match(text, at)
     if line is not None and _ends(text, line.end()) and _begins(text, start):
-        return _bare(name, text, at, at + len(line.group().rstrip(",;)}]")), firm=close)
+        return _bare(name, text, at, at + len(line.group().rstrip(_TRAILING)), firm=close)
     token = _TOKEN.match(text, at)
     if token is None or text[token.end() : token.end() + 1] in {"(", "["}:
         return None

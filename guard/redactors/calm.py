@@ -27,6 +27,7 @@ _NUMBER = 9  # characters of the shortest text with a word for a phone number an
 _CARD = 12
 _ENCODED = 16
 _SIGNS = ("eyJ", *(sign for sign, _ in PREFIXES))
+_HEX_SIGNS = tuple(sign for sign in _SIGNS if _HEX.fullmatch(sign) is not None)
 
 
 def calm(texts: Sequence[str], card: re.Pattern[str]) -> Collection[str]:
@@ -78,7 +79,11 @@ def _signed(flat: str, texts: Sequence[str]) -> bool:
     """Whether a sign of a service stands in a run of characters that is long enough for a key."""
     if not long_name(flat):
         return False
-    long = [plain(text) for text in texts if len(text) >= LONG and (_HEX.fullmatch(text) is None or "4b1d" in text)]
+    long = [
+        plain(text)
+        for text in texts
+        if len(text) >= LONG and (_HEX.fullmatch(text) is None or any(map(text.__contains__, _HEX_SIGNS)))
+    ]
     runs = " ".join(run for text in long for run in _RUNS.findall(text))
     return bool(runs) and (any(map(runs.__contains__, _SIGNS)) or any(map(runs.__contains__, SIGNS_INSIDE)))
 

@@ -20,6 +20,7 @@ STEMS = (
 """What every name holds that says secret, in the dialect of both engines."""
 GATE = f"(?:{STEMS})[^\\x00]"
 """What every text holds in which a name is given something."""
+_OVER = 9  # characters of such a word that stand before or behind one of its runs of letters: `private key`
 _STEM = re.compile(STEMS)
 _GATE = re.compile(GATE)
 _CLOSES = re.compile(r'"[ \t\r\n]*([,\]}:]?)')
@@ -48,6 +49,17 @@ def stands(text: str, start: int, end: int) -> bool:
     if end == len(text) or _STEM.search(text, max(0, start - 1), end + 5) is None:
         return False
     return text[end] != '"' or not _said(text, start, end)
+
+
+def reaches(text: str, start: int, end: int) -> bool:
+    """Whether a word that says secret holds a part of a run of letters, and the text that it stands in goes on behind it."""
+    first, last = max(0, start - _OVER), end + _OVER
+    match = _STEM.search(text, first, last)
+    while match is not None:
+        if match.end() > start and match.end() < len(text) and stands(text, match.start(), match.end()):
+            return True
+        match = _STEM.search(text, match.start() + 1, last)
+    return False
 
 
 def _said(text: str, start: int, end: int) -> bool:

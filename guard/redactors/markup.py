@@ -100,7 +100,7 @@ def _closed(read: _Read, tag: str) -> None:
     if tag.lower() == "tr" and read.row:
         if not read.columns or any(map(_named, read.row)):
             read.columns = read.row if any(map(_named, read.row)) else read.columns
-        read.row = []
+        read.row, read.cell = [], -1  # the next row has its own cells: what is filled up is never more than the tags of one row
     if tag.lower() == "table":
         read.columns = []
 

@@ -14,7 +14,7 @@ from operator import or_
 from string import ascii_letters, ascii_lowercase, ascii_uppercase
 
 from guard.core.beside import NAMING, ROLES
-from guard.redactors.given import stands
+from guard.redactors.given import STEMS, reaches, stands
 from guard.redactors.keys import tokens
 from guard.redactors.national import IDS, SSN
 from guard.redactors.phone import OTHER as PHONE_OTHER
@@ -23,7 +23,7 @@ from guard.redactors.phone import WORDS as PHONE_WORDS
 from guard.redactors.tables import Tables
 from guard.redactors.telling import WORDS as KEY_WORDS
 
-NAMES, TELLS, TOLD, PAIR, DIALS, CARRY, RUNS = 1, 2, 4, 8, 16, 32, 64
+NAMES, TELLS, TOLD, PAIR, DIALS, CARRY, RUNS, GIVEN = 1, 2, 4, 8, 16, 32, 64, 128
 _MOST = 8192
 _LONGEST = 40  # letters of a word that is remembered
 _KEY = 300  # characters in which the name of a field has to end
@@ -31,6 +31,9 @@ _NEAR = 80  # characters behind a word in which an id that it tells of ends
 _DIGITS = 4  # of an id, at least
 _FEW = 8  # words that are looked for one by one
 _MANY = 96  # words of a text that is looked at together: they are not remembered
+_STEM = re.compile(STEMS)
+_AROUND = ("_{} ", "_{}: ", "_{}_key")
+"""What may stand around a run of letters that is a part of a word of `given`: each such word holds a run that alone makes it one in one of these."""
 _RUN_OF_LETTERS = re.compile("[A-Za-z]+")
 _LETTERS = bytes(code if chr(code) in ascii_letters else 32 for code in range(256))
 _SECRET = ("password", "passwd", "passphrase", "pwd", "secret", "secrete", "credential", "credentials", "token", "key", "oauth")
@@ -43,6 +46,7 @@ _OTHER = (
     *(word for word in _TELLING | {part for word in _PHRASES for part in word.split()} if not word.isascii()),
     *(word for word in _PHRASES if not word.isascii()),
     *PHONE_OTHER,
+    *re.findall("[\u0080-\U0010ffff]+", STEMS),
 )
 _ASSIGNS = re.compile(r"""s?(?:_?[0-9]+)?[\\"'\])]{0,4}[ \t]{0,12}(?::|\|{1,3}:|\?=|!?=)""", re.ASCII)
 _SET = re.compile("""[A-Za-z0-9_./-]{0,110}(?:=|["']?[ ]?,[ ]{0,40}["']?(?i:val))""")
@@ -63,13 +67,18 @@ _CASES = bytes(
     ord("A") if chr(code) in ascii_uppercase else ord("a") if chr(code) in ascii_lowercase else 32 for code in range(256)
 )
 _SPELLED = frozenset(spelled.encode() for word in _TELLING for spelled in (word, word.upper(), word.capitalize()))
+_STEMMED = (
+    *("pass", "pwd", "secret", "credential", "authorization", "token", "kennwort", "apikey", "accesskey", "privatekey"),
+    *("api ", "access ", "private ", "identified ", "cookie "),
+)
+"""What every run that `_AROUND` makes one of those words holds, in lower case, with a blank for its end."""
 _PARTS = (
     *(
         f"{word} ".encode()
         for word in (*_SECRET, "bearer", "basic", "curl")
-        if not word.startswith(("credential", "secret", "p"))
+        if not word.startswith(("credential", "secret", "p", "token"))
     ),
-    *(b"credential", b"secret", b"wd ", b"password ", b"passphrase "),
+    *(b"wd ", *(stem.encode() for stem in _STEMMED)),
     *(f" {word}".encode() for word in _PHONES),
 )
 _INNER = (b"aA", b"AAa", b"a" * _LONGEST, b"A" * _LONGEST)
@@ -157,7 +166,7 @@ class Saying:
 
     def _at(self, kinds: int, text: str, start: int, end: int, tables: Tables) -> bool:
         """Whether a word of these kinds says something at this place."""
-        if kinds & NAMES and _ASSIGNS.match(text, end) is not None:
+        if (kinds & NAMES and _ASSIGNS.match(text, end) is not None) or (kinds & GIVEN and reaches(text, start, end)):
             return True
         if kinds & (NAMES | TELLS) and self._names(text, start, end, tables):
             return True
@@ -220,11 +229,13 @@ def _standing(words: Collection[str], text: str) -> Iterator[tuple[str, int]]:
 def _dull(words: Iterable[bytes]) -> list[bytes]:
     """Those that are like none that says anything: most are. Longer ones and those with capitals inside have to be judged."""
     known = [*words]
-    lows = b" ".join(known).lower().split()
+    joined = b" ".join(known).lower() + b" "
+    stems = [stem.encode() for stem in _STEMMED if stem.encode() in joined]
     return [
         word
-        for word, low in zip(known, lows, strict=True)
-        if low[-3:] not in _TAILS
+        for word, low in zip(known, joined.split(), strict=True)
+        if not any(stem in low + b" " for stem in stems)
+        and low[-3:] not in _TAILS
         and low[:3] not in _HEADS
         and low not in _WORDS
         and len(word) <= _LONGEST
@@ -243,4 +254,5 @@ def judged(word: str) -> int:
         | (CARRY if low.endswith(("bearer", "basic")) else 0)
     )
     found |= DIALS if any(map(low.__contains__, _PHONES)) and SPELLED.search(word) is not None else 0
+    found |= GIVEN if any(_STEM.search(around.format(word)) is not None for around in _AROUND) else 0
     return found | (RUNS if low.endswith("curl") else 0)

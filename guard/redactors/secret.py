@@ -6,6 +6,7 @@ A detector of the table in `guard.redactors`; pure. No entropy is measured: rand
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from guard.core.redaction import LABEL
 from guard.redactors.edges import matches, opens
@@ -18,10 +19,10 @@ from guard.redactors.written import written_spans
 
 _START = re.compile("|".join(["eyJ", *(re.escape(sign) for sign, _ in PREFIXES)]))
 SIGNS_INSIDE = tuple(sign for sign, _ in INSIDE)
-_EDGE = r"(?:\A|[^A-Za-z0-9_]|\\[nrt]|%3[dD])"
+_EDGE = r"(?:^|[^A-Za-z0-9_]|\\[nrt]|%3[dD])"
 """What `_edged` says, ahead of a key: one that is none for what stands before it is not read to its end, however many begin in it."""
 _OWN = re.compile(
-    f"{_EDGE}(?P<key>{'|'.join([*(f'{re.escape(sign)}(?:{rest})' for sign, rest in PREFIXES), *(whole for _, whole in INSIDE)])})"
+    f"{_EDGE}(?P<own>{'|'.join([*(f'{re.escape(sign)}(?:{rest})' for sign, rest in PREFIXES), *(whole for _, whole in INSIDE)])})"
 )
 _WEB_HEAD = re.compile("eyJ[A-Za-z0-9_-]{10}")
 _NAME_RUN = re.compile("[A-Za-z0-9_-]*")
@@ -120,7 +121,7 @@ def secret_spans(_key: str | None, text: str) -> list[tuple[int, int]]:
     """The spans of all keys known by their prefix, and of values that a text assigns to a word that names a secret."""
     found: list[tuple[int, int]] = []
     if _signed(text):
-        found += [match.span("key") for match in _OWN.finditer(text) if len(set(match["key"])) >= _LEAST]
+        found += [match.span("own") for match in _owned(text) if len(set(match["own"])) >= _LEAST]
         found += _web_tokens(text) if ".ey" in text else []
     if "PRIVATE KEY" in text:
         found += [(match.start(), _pem_end(text, match.end())) for match in _PEM.finditer(text)]
@@ -175,6 +176,14 @@ def _edged(match: re.Match[str]) -> bool:
     """Whether a key of a service begins a word, or stands after an escape or an encoded equals sign."""
     text, start = match.string, match.start()
     return opens(text, start) or text[start - 3 : start].lower() == "%3d"
+
+
+def _owned(text: str) -> Iterator[re.Match[str]]:
+    """Where keys of services stand, from left to right; the last sign of one may be the edge of the next."""
+    match = _OWN.search(text)
+    while match is not None:
+        yield match
+        match = _OWN.search(text, match.end() - 1)
 
 
 def _web_tokens(text: str) -> list[tuple[int, int]]:
