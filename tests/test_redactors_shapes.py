@@ -201,6 +201,14 @@ KEPT: list[Any] = [
     "TypeError: login() missing 1 required positional argument: 'password'",
     "getPassword(userId2); setPassword(newPassword); user.setPassword(encoder.encode(raw))",
     "boarding_pass: LH1234, tests pass: 1234567",
+    "Payment authorization: 123456789",
+    "order,Authorization\n1,AUTH20261130\n2,AUTH-123456\n",
+    "<order><token>T-2026-001</token><authorization>12345678</authorization></order>",
+    "INSERT INTO t (id, token, amount) VALUES (1, 'T-2026-001', 12.5)",
+    "100 of the token to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+    "Token,Price,Date\nUSDT-ERC20,1.00,2026-01-01\n",
+    "secrets:\n  - db-password-2026\n",
+    "Set-Cookie: auth_time=1700000000\nCookie: sessions=12345678; session_expires=1700000000",
 ]
 
 

@@ -11,7 +11,8 @@ from guard.redactors.given import looks
 
 _HEADER = re.compile(r"(?i:cookie):[ \t]{0,8}(?P<rest>[^\r\n]+)")
 _COOKIE = re.compile(r"(?P<name>[A-Za-z0-9_.-]{1,60})=(?P<value>[^;, \t\r\n\"']{8,1000})")
-_SESSION = re.compile("(?i:sess|sid|auth|jwt|remember|login|csrf|xsrf)")
+_SESSION = re.compile("(?i:sess(?:ion)?(?:[_-]?id)?|sid|auth|jwt|remember|login|csrf|xsrf|token)[^a-z]")
+_COUNTS = re.compile("(?i:time|times|count|expires|expiry|until|at|age)[^a-z]")
 
 
 def cookie_spans(text: str) -> list[tuple[int, int]]:
@@ -20,5 +21,12 @@ def cookie_spans(text: str) -> list[tuple[int, int]]:
         cookie.span("value")
         for header in _HEADER.finditer(text)
         for cookie in _COOKIE.finditer(text, *header.span("rest"))
-        if _SESSION.search(cookie["name"]) is not None and looks(cookie["value"], least=8)
+        if _names(cookie["name"]) and looks(cookie["value"], least=8)
     ]
+
+
+def _names(name: str) -> bool:
+    """Whether a cookie's name says that it stands for a session, and not for a time or number of them."""
+    whole = f"{name}_"  # each word ends before something
+    session = list(_SESSION.finditer(whole))
+    return bool(session) and _COUNTS.search(whole, session[-1].end() - 1) is None

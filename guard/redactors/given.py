@@ -14,7 +14,7 @@ from guard.redactors.secret_keys import PLACEHOLDER, SECRET_KEYS, STRONG, kind_o
 from guard.redactors.secret_words import ABOUT_IT
 
 STEMS = (
-    "(?i:passw(?:or)?d|passwort|passphrase|passcode|pwd|secret|credential|authorization|token|kennwort"
+    "(?i:passw(?:or)?d|passwort|passphrase|passcode|masterauth|pwd|secret|credential|authorization|token|kennwort"
     "|(?:api|access|private|secret)[ _.-]?key|[_.-]pass|[a-z]{2}pass|identified[ ]|cookie:[ ])|密码|口令"
 )
 """What every name holds that says secret, in the dialect of both engines."""
@@ -34,6 +34,9 @@ _VARIABLE = re.compile(
 _SYMBOL = re.compile(r"[!@#^*~+$%&?=]")
 _SIGN = re.compile(r"[0-9!@#^*~+$%&?=]")
 _NUMBER = re.compile("[0-9]{6,}")
+_NUMBERED = re.compile(
+    "(?:(?:[A-Z]{1,8}[-_/.]?){1,2}|(?:[A-Za-z]{1,12}[-_/.]){1,3})[0-9]{1,12}(?:[-_/.][0-9]{1,12}){0,5}|0x[0-9A-Fa-f]{40}"
+)
 _DIGIT, _LETTER, _BLANK = re.compile("[0-9]"), re.compile(r"[^\W\d_]"), re.compile("[ \t\r\n\f\v\u00a0]")
 REFERENCE = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(?:(?:\.|::|->)[A-Za-z_][A-Za-z0-9_]*)+")
 LONGEST = 4000
@@ -120,7 +123,14 @@ def fits(name: str, value: str, *, firm: bool) -> bool:
         return False  # letters alone: what follows reads a long value again and again
     if PLACEHOLDER.fullmatch(value[:200]) or _VARIABLE.fullmatch(value) or talks(value):
         return False
-    return (firm and len(value) >= 6 and strong(name)) or looks(value, least=6 if strong(name) else 8)
+    if strong(name):
+        return (firm and len(value) >= 6) or looks(value, least=6)
+    return _dense(value)
+
+
+def _dense(value: str) -> bool:
+    """Whether a value is a secret under a name that may also stand for something else: the number of an order or a payment, a coin, an address is none."""
+    return looks(value, least=8) and _LETTER.search(value) is not None and _NUMBERED.fullmatch(value) is None
 
 
 def looks(value: str, least: int = 6) -> bool:

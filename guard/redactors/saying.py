@@ -68,7 +68,19 @@ _CASES = bytes(
 )
 _SPELLED = frozenset(spelled.encode() for word in _TELLING for spelled in (word, word.upper(), word.capitalize()))
 _STEMMED = (
-    *("pass", "pwd", "secret", "credential", "authorization", "token", "kennwort", "apikey", "accesskey", "privatekey"),
+    *(
+        "pass",
+        "masterauth",
+        "pwd",
+        "secret",
+        "credential",
+        "authorization",
+        "token",
+        "kennwort",
+        "apikey",
+        "accesskey",
+        "privatekey",
+    ),
     *("api ", "access ", "private ", "identified ", "cookie "),
 )
 """What every run that `_AROUND` makes one of those words holds, in lower case, with a blank for its end."""
