@@ -68,7 +68,7 @@ def test_a_file_that_cannot_be_opened(tmp_path: Path, how: str) -> None:
     (tmp_path / "d").mkdir()
     file = tmp_path / "d" / "guard.db"
     unusable(file, how)
-    with pytest.raises(StoreError, match=r"^the database failed: it ") as caught:
+    with pytest.raises(StoreError, match=r"^the database failed: its? ") as caught:
         open_store(f"sqlite:///{file}")
     assert "PLANTED" not in str(caught.value)
 
@@ -159,7 +159,7 @@ def test_a_read_only_place_is_an_outage(what: str) -> None:
         if what == "file":
             open_store(f"sqlite:///{file}").close()
         (file if what == "file" else folder).chmod(0o400 if what == "file" else 0o500)
-        with nobody(folder), pytest.raises(StoreError, match=r"read-only|PermissionError"):
+        with nobody(folder), pytest.raises(StoreError, match=r"read-only|this user may not open it"):
             written(file)
     finally:
         folder.chmod(0o700)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ from test_stores_races import TESTS, race
 
 from guard.core.ports import Store, Won
 from guard.errors import StoreError
+from guard.extras import install
 from guard.stores import migrations, open_store, schema
 from guard.stores.chain import verify_store
 from guard.stores.postgres import postgres_store
@@ -375,7 +377,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr("guard.stores.postgres")
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(StoreError, match=r"pip install 'guard-middleware\[postgres\]'"):
+    with pytest.raises(StoreError, match=re.escape(install("postgres"))):
         open_store("postgresql://host/db")
     open_store("memory://").close()
 
