@@ -163,7 +163,8 @@ def _quoted(name: str, text: str, at: int, *, firm: bool) -> tuple[int, int] | N
     else:
         body = _BODY[quote].match(text, start, start + _LONGEST)
         end = body.end() if body is not None else start
-    return (start, end) if fits(name, text[start:end], firm=firm) else None
+    closed = text.startswith(back + quote, end)  # else words may follow, which are no value
+    return (start, end) if fits(name, text[start:end], firm=firm and (closed or " " not in text[start:end])) else None
 
 
 def _line_end(text: str, start: int) -> int:
