@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -9,33 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from guard.stores import (
-    open_store,
-    sql,
-    sql_approvals,
-    sql_budgets,
-    sql_erasing,
-    sql_grants,
-    sql_kills,
-    sql_log,
-    sql_outbox,
-    sql_search,
-    sql_segments,
-    sql_unresolved,
-)
+from guard import stores
+from guard.stores import open_store, sql
 
-MODULES = (
-    sql,
-    sql_approvals,
-    sql_budgets,
-    sql_erasing,
-    sql_grants,
-    sql_kills,
-    sql_log,
-    sql_outbox,
-    sql_search,
-    sql_segments,
-    sql_unresolved,
+MODULES = tuple(
+    importlib.import_module(f"guard.stores.{one.name}")
+    for one in pkgutil.iter_modules(stores.__path__)
+    if one.name.startswith("sql") and one.name not in ("sqlite", "sqlite_take")
 )
 STATUSES = ("done", "refused", "started", "unknown")
 VERBS = ("SELECT ", "INSERT ", "UPDATE ", "DELETE ")

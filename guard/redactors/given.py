@@ -25,7 +25,6 @@ _STEM = re.compile(STEMS)
 _GATE = re.compile(GATE)
 _CLOSES = re.compile(r'"[ \t\r\n]*([,\]}:]?)')
 _RIGHT = re.compile("[A-Za-z0-9_.-]{0,60}")
-_LEFT = re.compile("[A-Za-z0-9_.-]{0,60}")
 _FIRM = STRONG - {"secret", "secrets", "credential", "credentials", "authorization"}
 _VARIABLE = re.compile(
     r"\$[({]?[A-Za-z_(].*|%[A-Za-z_]+%|%\([A-Za-z_]+\)[a-z]|\{\{.*|\{[A-Za-z_.]+\}|<[^<>]*>|!(?:Ref|Sub|GetAtt|secret|vault|env)\b.*|@[A-Za-z_.]+|\.\.\.|…",
