@@ -146,3 +146,12 @@ def test_records_that_cannot_be_read_are_misuse(guard: Run, told: str, words: st
     found = guard(*CALL, "--facts", told)
     assert found.code == 2
     assert words in found.err
+
+
+@pytest.mark.parametrize(("role", "told"), {"clrek": "clerk", "visitor": "", "clerk": None, "manager": None}.items())
+def test_a_role_that_the_policy_does_not_name_is_told(guard: Run, role: str, told: str | None) -> None:
+    """With the name that was probably meant: a misspelt role is refused like somebody without rights, and whoever reads that looks at the rules."""
+    asked = ("explain", "close", "--principal", "E7", "--tenant", "acme", "--role", role, "--args", '{"account": "A1"}')
+    line = f"no rule and nobody in people names the role {role}" + (f" (did you mean {told}?)" if told else "")
+    assert (line in guard(*asked).out.splitlines()) == (told is not None)
+    assert guard(*asked, "--json").json["unknown_roles"] == ({} if told is None else {role: told})

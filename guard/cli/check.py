@@ -26,6 +26,7 @@ from guard.errors import Problem
 from guard.policy import Survey, survey_policy
 from guard.policy.problems import Problems
 from guard.policy.reading import read_places
+from guard.policy.source import UNREAD
 from guard.review.lints import lint, place
 from guard.review.reading import read_cases
 from guard.review.view import View
@@ -50,7 +51,7 @@ WITHOUT = "without --tools MODULE:NAME the program's functions, their parameters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Everything that a check found. `roles` is empty where rules have a meaning of their own."""
+    """Everything that a check found. `roles` is empty where rules have a meaning of their own; `unread`: a file could not be read, so only problems are told."""
 
     problems: tuple[Problem, ...]
     warnings: tuple[Problem, ...]
@@ -58,6 +59,7 @@ class Found:
     roles: list[Shown]
     shadows: list[str]
     notes: tuple[str, ...]
+    unread: bool = False
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -123,6 +125,10 @@ def _survey(folders: Sequence[str], program: str | None) -> Survey:
 
 
 def _found(survey: Survey, notes: tuple[str, ...], pinned: tuple[str, ...], folders: Sequence[str]) -> Found:
+    unread = sorted({one.file for one in survey.errors if one.code == UNREAD})
+    if unread:  # what is missing elsewhere may well stand in it
+        later = f"warnings are told when {', '.join(unread)} can be read"
+        return Found(problems=survey.errors, warnings=(), tools=[], roles=[], shadows=[], notes=(later,), unread=True)
     warnings, passed = lint(survey)
     view = View(survey)
     known = permissions(survey)
@@ -167,7 +173,8 @@ def _tell(folder: str, found: Found) -> None:
         print(f"warning: {spell(str(warning))}", file=sys.stderr)
     counts = f"{_count(len(found.problems), 'problem')}, {_count(len(found.warnings), 'warning')}"
     if found.problems:
-        print(f"{spell(folder)}: {counts}", file=sys.stderr)
+        told = f"{_count(len(found.problems), 'problem')}; {'; '.join(found.notes)}" if found.unread else counts
+        print(spell(f"{folder}: {told}"), file=sys.stderr)
         return
     heads = ("tool", "kind", "allowed", "who approves", "bound fields")
     rows = [(one["name"], _kind(one), _join(one["allowed"]), one["approved_by"], _join(one["bound"])) for one in found.tools]

@@ -51,7 +51,13 @@ def _rules(one: Explanation) -> list[str]:
     told = table(("rule", "where", "asked for", "first term that failed"), rows or deciding) if rows or deciding else []
     paths = [" -> ".join(map(show.spell, path.names)) for path in one.authorized.paths if len(path.names) > 1]
     told = told or ["no rule speaks about this tool"]
-    return [*told, *([""] if paths else []), *(f"role path: {path}" for path in paths)]
+    told += ["", *(f"role path: {path}" for path in paths)] if paths else []
+    return [*told, *(_strange(role, meant) for role, meant in one.strange.items())]
+
+
+def _strange(role: str, meant: str) -> str:
+    """What is said of a role that the policy does not name."""
+    return f"no rule and nobody in people names the role {show.spell(role)}" + (f" (did you mean {meant}?)" if meant else "")
 
 
 def every(explained: Explained) -> list[Candidate]:
@@ -84,6 +90,7 @@ def plain(one: Explanation, *, values: bool) -> JsonObject:
         "principal": one.session.principal,
         "tenant": one.session.tenant,
         "roles": list(one.session.roles),
+        "unknown_roles": dict(one.strange),
         "rooms": [
             {"room": room.name, "verdict": room.verdict, "note": room.note, "microseconds": _rounded(room.micros)}
             for room in one.rooms

@@ -23,6 +23,8 @@ MAX_NODES = 100_000
 
 MAX_BYTES = 20_000_000
 """Bytes of one policy file."""
+UNREAD = "file-unread"
+"""The code of a problem that keeps everything in a file from being known."""
 
 _TAG = "tag:yaml.org,2002:"
 _TEXTS = frozenset({"str", "timestamp"})  # YAML 1.2 has no dates: they are texts
@@ -120,10 +122,10 @@ def _read(here: Path, names: list[str], problems: Problems) -> Iterator[File]:
         try:
             data = (here / name).read_bytes()
         except OSError as failure:
-            problems.error(Item(name, None), f"the file cannot be read: {failure.strerror}")
+            problems.error(Item(name, None), f"the file cannot be read: {failure.strerror}", code=UNREAD)
             continue
         if len(data) > MAX_BYTES:
-            problems.error(Item(name, None), f"the file is larger than {MAX_BYTES} bytes")
+            problems.error(Item(name, None), f"the file is larger than {MAX_BYTES} bytes", code=UNREAD)
             continue
         yield File(name, data)
 
@@ -134,7 +136,7 @@ def text_of(file: File, problems: Problems) -> str | None:
         return file.data.decode("utf-8-sig")
     except UnicodeDecodeError as failure:
         line = file.data[: failure.start].count(b"\n") + 1
-        problems.error(Item(file.name, line), "the file is not UTF-8", "save it as UTF-8")
+        problems.error(Item(file.name, line), "the file is not UTF-8", "save it as UTF-8", code=UNREAD)
         return None
 
 
@@ -163,11 +165,11 @@ def read_yaml(file: File, problems: Problems, *, most: int = MAX_NODES, any_key:
         cure = (
             "put quotes around a path with [*]" if "[*]" in _line_of(text, line) else "compare indentation, brackets and quotes"
         )
-        problems.error(Item(file.name, line), f"not YAML: {failure.problem or failure.context}", cure)
+        problems.error(Item(file.name, line), f"not YAML: {failure.problem or failure.context}", cure, code=UNREAD)
     except YAMLError as failure:
-        problems.error(Item(file.name, None), f"not YAML: {str(failure).splitlines()[0]}")
+        problems.error(Item(file.name, None), f"not YAML: {str(failure).splitlines()[0]}", code=UNREAD)
     except RecursionError:
-        problems.error(Item(file.name, None), "nested too deeply")
+        problems.error(Item(file.name, None), "nested too deeply", code=UNREAD)
     return None
 
 

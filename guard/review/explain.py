@@ -30,11 +30,14 @@ from guard.policy import Loaded
 from guard.policy.casbin_rules import CasbinAuthorizer
 from guard.policy.engine.explain import Explained
 from guard.policy.layers.authorizer import LayeredAuthorizer
+from guard.policy.problems import nearest
+from guard.policy.rule_files import ANY
 from guard.redactors import redactor
 from guard.review.cases import Case
 from guard.review.cells import rule_places
 from guard.review.grounded import grounded
 from guard.review.matrix import conditions
+from guard.review.view import known_roles
 from guard.review.world import Happened, World
 
 ROOMS = ("parse", "bind", "validate", "ground", "authorize", "limit", "approve")
@@ -56,7 +59,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """One call, explained. `places` says where each rule stands, `demands` what the tool's entry asks of every call."""
+    """One call, explained. `places` says where each rule stands, `demands` what the tool's entry asks of every call, `strange` the session's roles that no rule, grant or person of the policy names, each with a name that may be meant."""
 
     call: Happened
     session: Session
@@ -65,6 +68,7 @@ class Explanation:
     places: Mapping[str, str]
     demands: tuple[str, ...]
     version: str
+    strange: Mapping[str, str]
     redactor: Redactor = field(repr=False, compare=False)  # what hides as the policy says
 
 
@@ -136,8 +140,14 @@ def _explanation(
         places=rule_places(loaded),
         demands=conditions(tool) if tool else (),
         version=loaded.policy.version,
+        strange=_strange(loaded, session),
         redactor=redactor(loaded.policy.redaction),
     )
+
+
+def _strange(loaded: Loaded, session: Session) -> Mapping[str, str]:
+    known = known_roles(loaded.book, loaded.policy.people.values())
+    return {role: nearest(role, known - {ANY}) or "" for role in session.roles if role not in known}
 
 
 def _facts(case: Case, valid: ValidCall) -> Facts:
