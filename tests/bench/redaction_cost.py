@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import random
 import re
 import statistics
@@ -27,17 +26,18 @@ def timed(work: Callable[[], object]) -> float:
     return time.thread_time() - begin
 
 
-def ratio(work: Callable[[], object], base: Callable[[], object], times: int = 31) -> float:
-    """How many times as long one thing takes as another, both at their best: other work on the machine only makes them slower.
+def beside(base: Callable[[], object], *works: Callable[[], object], rounds: int) -> list[float]:
+    """How many times as long as the first each other one takes: the median of rounds, in each of which all run in turns.
 
-    Each runs several times in a row before the other does, so that neither is measured with its memory driven out of the caches by the other.
+    So whatever slows the machine down for a while slows all of a round alike. Each runs several times in a row before the next, so that none is
+    measured with its memory driven out of the caches by another; the quickest of a row counts, and the first run of it does not.
     """
-    best = [math.inf, math.inf]
-    for _ in range(3):
-        for side, one in enumerate((work, base)):
-            one()
-            best[side] = min(best[side], *(timed(one) for _ in range(max(2, times // 3))))
-    return best[0] / best[1]
+    found: list[list[float]] = [[] for _ in works]
+    for _ in range(rounds):
+        first, *others = (min([timed(one) for _ in range(_ROW)][1:]) for one in (base, *works))
+        for times, other in zip(found, others, strict=True):
+            times.append(other / first)
+    return [statistics.median(times) for times in found]
 
 
 def clean(docs: list[Any]) -> list[Any]:
@@ -89,6 +89,7 @@ def anew(value: Any, dice: random.Random) -> Any:
 
 
 ROUNDS = 30
+_ROW = 4  # runs of one thing in a row
 _RUN = re.compile("[A-Za-z0-9]+")
 _SOUNDS = ("bdfgklmnprstvz", "aeiou")
 _KINDS = ("0123456789", "abcdef", "ABCDEF")
@@ -134,26 +135,26 @@ def cost(docs: list[Any], others: list[Peer]) -> None:
     values = clean(docs)
     lines = [encode(value) for value in values]
     size = sum(map(len, lines)) // len(lines)
-    print(f"clean results of {size} bytes, multiples of json.loads   with google-re2   without   without : with   best of 30")
+    print(
+        f"clean results of {size} bytes, multiples of json.loads   with google-re2   without   without : with   median of {ROUNDS} rounds"
+    )
     both = [works(redactor(fast=fast), values, lines) for fast in (True, False)]
     loads, dumps = (lambda: [json.loads(line) for line in lines]), (lambda: [json.dumps(value) for value in values])
     for (name, what), with_, without in zip(CASES, *both, strict=True):
-        with_(), without(), without()
-        fast, slow, times = ratio(with_, loads), ratio(without, loads), ratio(without, with_)
-        print(f"  {name:20} {fast:34.2f} {slow:9.2f} {times:16.2f}   {what}")
-    print(f"  {'json.dumps alone':20} {ratio(dumps, loads):34.2f}")
+        fast, slow = beside(loads, with_, without, rounds=ROUNDS)
+        print(f"  {name:20} {fast:34.2f} {slow:9.2f} {slow / fast:16.2f}   {what}")
+    print(f"  {'json.dumps alone':20} {beside(loads, dumps, rounds=ROUNDS)[0]:34.2f}")
     for what, make in (("other digits, other order of words", anew), ("no word that was ever seen", reworded)):
         print(f"the same, of documents that are seen once each ({what}; median of {ROUNDS} rounds of {len(values)})")
         for name, fast, slow in never_seen(values, make):
             print(f"  {name:20} {fast:34.2f} {slow:9.2f} {slow / fast:16.2f}")
     for peer in others:
-        against(peer, lines, works(redactor(), values, lines), 7 if peer.slow else 31)
+        against(peer, lines, works(redactor(), values, lines), 2 if peer.slow else ROUNDS)
 
 
-def against(peer: Peer, lines: list[str], ours: list[Callable[[], object]], times: int) -> None:
+def against(peer: Peer, lines: list[str], ours: list[Callable[[], object]], rounds: int) -> None:
     """How many times as long a peer takes on the same JSON texts."""
     find = getattr(peer, "timed", None) or peer.find
-    find(lines[0])
-    found = [ratio(lambda: [find(line) for line in lines], work, times) for work in ours]
+    found = [1 / one for one in beside(lambda: [find(line) for line in lines], *ours, rounds=rounds)]
     told = ", ".join(f"{one:.1f} x {name}" for one, (name, _) in zip(found, CASES, strict=True))
     print(f"  {peer.name}: {told} (with google-re2)")
