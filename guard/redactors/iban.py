@@ -47,7 +47,11 @@ _RUN = re.compile(rb"(?:[ -]?[A-Za-z0-9]){11}")
 
 def iban_gate(text: str) -> bool:
     """Whether the letters of a country and two digits begin a long enough run of letters and digits. Sound on JSON text too."""
-    raw = text.encode("utf-8", "surrogatepass")
+    return begun(text.encode("utf-8", "surrogatepass"))
+
+
+def begun(raw: bytes) -> bool:
+    """The same of bytes."""
     view = raw.translate(_SHAPE)
     at = view.find(b"AA00")
     while at >= 0:

@@ -2,14 +2,16 @@
 
 Never used to find or replace anything: that happens leaf by leaf. Sound because each condition follows from a finding in any leaf or under any
 key, and because a text without escapes holds every leaf and number as it is. The text is cut at its quotes, brackets and commas, with a nought for
-each digit, so that the pieces of a record are few; each is looked at once, for its form (`shapes`), its long runs (`runs`) and its words (`saying`). A text of which most is new is looked at as a whole. A piece
-that comes again, and holds nothing whatever its digits are, is remembered. Comes after the rules, before `gates`.
+each digit, so that the pieces of a record are few; those that are not known are looked at together, for their form (`shapes`), their long runs (`runs`)
+and their words (`saying`). A piece that comes again, and holds nothing whatever stands beside it and whatever its digits are, is remembered. Comes after
+the rules, before `gates`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from itertools import filterfalse
 
 from guard.redactors.runs import loud, mute
 from guard.redactors.saying import Saying
@@ -24,7 +26,6 @@ _CUT = bytes(
     for code in range(256)
 )
 _DIAL = re.compile(r"\+ ?\(?[1-9]")
-_BEGINNING, _UNKNOWN = 240, 0.4  # characters of a text of whose pieces this share is new where it is like none before
 
 
 class Quiet:
@@ -49,12 +50,7 @@ class Quiet:
         if not text.isascii() and self._saying.other(text):
             return False
         raw = text.encode("utf-8", "surrogatepass")
-        cut = raw.translate(_CUT)
-        some = cut[:_BEGINNING].split()
-        if len(fresh := set(some).difference(self._plain, self._seen)) > _UNKNOWN * len(some):
-            self._seen = _more(self._seen, fresh)
-            return self._nothing(cut, text, raw)
-        new = set(cut.split()).difference(self._plain)
+        new = set(filterfalse(self._plain.__contains__, raw.translate(_CUT).split()))
         if not self._blocks.isdisjoint(new):
             if card_blocks(raw):
                 return False
@@ -79,7 +75,7 @@ class Quiet:
 
     def _learn(self, pieces: set[bytes]) -> None:
         """Remember which of these pieces hold nothing, whatever stands beside them and whatever their digits are."""
-        quiet = {one for one in pieces if len(one) <= _LONGEST and mute(one) and not self._saying.of(one)}
+        quiet = {one for one in pieces if len(one) <= _LONGEST and mute(one) and not self._saying.alone(one)}
         blocks = {one for one in quiet if one.strip(b":").isdigit()}
         found = {one for one in quiet if plain(one)}
         self._plain = _more(self._plain, found)

@@ -20,20 +20,19 @@ from guard.redactors.national import IDS, SSN
 from guard.redactors.phone import OTHER as PHONE_OTHER
 from guard.redactors.phone import SPELLED
 from guard.redactors.phone import WORDS as PHONE_WORDS
+from guard.redactors.shapes import BLANK
 from guard.redactors.tables import Tables
 from guard.redactors.telling import WORDS as KEY_WORDS
 
 NAMES, TELLS, TOLD, PAIR, DIALS, CARRY, RUNS, GIVEN = 1, 2, 4, 8, 16, 32, 64, 128
 _MOST = 8192
-_LONGEST = 40  # letters of a word that is remembered
+_LONGEST = 40  # letters of a word that is remembered as one that says something
+_BRIEF = 600  # letters of words that are remembered as those that say nothing: more come from a text like none before
 _KEY = 300  # characters in which the name of a field has to end
 _NEAR = 80  # characters behind a word in which an id that it tells of ends
 _DIGITS = 4  # of an id, at least
 _FEW = 8  # words that are looked for one by one
-_MANY = 96  # words of a text that is looked at together: they are not remembered
 _STEM = re.compile(STEMS)
-_AROUND = ("_{} ", "_{}: ", "_{}_key")
-"""What may stand around a run of letters that is a part of a word of `given`: each such word holds a run that alone makes it one in one of these."""
 _RUN_OF_LETTERS = re.compile("[A-Za-z]+")
 _LETTERS = bytes(code if chr(code) in ascii_letters else 32 for code in range(256))
 _SECRET = ("password", "passwd", "passphrase", "pwd", "secret", "secrete", "credential", "credentials", "token", "key", "oauth")
@@ -55,59 +54,50 @@ _PAIRS = re.compile(
 )
 _NAMED = re.compile(r'(?:[^"]{0,300}")?[ \t\r\n]*:')
 _CARRIES = re.compile("[ ]{1,3}[A-Za-z0-9._~+/=-]{8}")
+_WITHIN = ((GIVEN, _STEM), (CARRY, re.compile(f"(?i:bearer|basic){_CARRIES.pattern}")))
+"""Kinds of words that say nothing without what stands in the same piece of a text."""
 _PHONES = tuple(word for word in PHONE_WORDS if word.isascii())
 _DIALLED = re.compile("|".join(_PHONES))
 
 
-_TAILS = frozenset(word[-3:].encode() for word in (*_SECRET, "bearer", "basic", "curl"))
-_HEADS = frozenset(word[:3].encode() for word in _PHONES)
 _WORDS = frozenset(word.encode() for word in _TELLING)
-"""The ends, beginnings and wholes of the words that say something."""
+"""Words that say something as they are."""
 _CASES = bytes(
     ord("A") if chr(code) in ascii_uppercase else ord("a") if chr(code) in ascii_lowercase else 32 for code in range(256)
 )
-_SPELLED = frozenset(spelled.encode() for word in _TELLING for spelled in (word, word.upper(), word.capitalize()))
-_STEMMED = (
-    *(
-        "pass",
-        "masterauth",
-        "pwd",
-        "secret",
-        "credential",
-        "authorization",
-        "token",
-        "kennwort",
-        "apikey",
-        "accesskey",
-        "privatekey",
-    ),
-    *("api ", "access ", "private ", "identified ", "cookie "),
-)
-"""What every run that `_AROUND` makes one of those words holds, in lower case, with a blank for its end."""
+_STEMMED = ("pass", "pwd", "secret", "credential", "token", "key", "kennwort", "authorization", "masterauth")
+"""What each run of letters holds that is a part of a word of `given`, or the last part of one, in lower case."""
+_ENDS = ("identified", "cookie")
+"""How others end."""
 _PARTS = (
-    *(
-        f"{word} ".encode()
-        for word in (*_SECRET, "bearer", "basic", "curl")
-        if not word.startswith(("credential", "secret", "p", "token"))
-    ),
-    *(b"wd ", *(stem.encode() for stem in _STEMMED)),
+    *(stem.encode() for stem in _STEMMED),
+    *(f"{word} ".encode() for word in (*_ENDS, *_SECRET, "bearer", "basic", "curl") if not any(map(word.__contains__, _STEMMED))),
     *(f" {word}".encode() for word in _PHONES),
 )
-_INNER = (b"aA", b"AAa", b"a" * _LONGEST, b"A" * _LONGEST)
-"""Capitals inside words, and words that are too long to be remembered."""
+"""What every other word holds that says something, in lower case, with a blank for its beginning or its end."""
+_INNER = (b"aA", b"AAa")
+"""Capitals inside words."""
 
 
-def _plainly(view: bytes, words: list[bytes]) -> bool:
-    """Whether no word says anything that is written in small letters, in capitals, or with one. `view` is a text with blanks for what is no letter."""
-    if not _SPELLED.isdisjoint(words):
-        return False
-    low = b" %b " % view.lower()
-    return not any(map(low.__contains__, _PARTS))
+def _holding(view: bytes, parts: Iterable[bytes]) -> Iterator[slice]:
+    """Where the words stand that hold one of these, in a row of words with a blank before, behind and between them."""
+    for part in parts:
+        at = view.find(part)
+        while at >= 0:
+            end = view.find(b" ", at + len(part) - 1)
+            yield slice(view.rfind(b" ", 0, at + 1) + 1, end)
+            at = view.find(part, end)
 
 
-def _inner(words: Iterable[bytes]) -> set[bytes]:
-    """Words with capitals inside, and those that are too long to be remembered."""
-    return {word for word in words if len(word) > _LONGEST or not (word.islower() or word.istitle() or word.isupper())}
+def _some(words: set[bytes]) -> set[bytes]:
+    """Those that may be like one that says something: most are like none."""
+    view = b" %b " % b" ".join(words)
+    low = view.lower()
+    found = {view[at] for at in _holding(low, _PARTS)}
+    found.update(view[at] for at in _holding(view.translate(_CASES), _INNER))
+    if not _WORDS.isdisjoint(low.split()):
+        found.update(word for word in words if word.lower() in _WORDS)
+    return found
 
 
 class Saying:
@@ -124,21 +114,19 @@ class Saying:
 
     def of(self, joined: bytes) -> list[bytes]:
         """The words of a text that say something wherever they stand so."""
-        view = joined.translate(_LETTERS)
-        every = view.split()
-        if len(every) < _MANY and self._mute.issuperset(every):
+        words = set(joined.translate(_LETTERS).split()).difference(self._mute)
+        if not words:
             return []
-        plainly, cases = _plainly(view, every), view.translate(_CASES)
-        if plainly and not any(map(cases.__contains__, _INNER)):
-            self._hush(every if len(every) < _MANY else ())
-            return []
-        words = set(every).difference(self._mute)
-        if plainly:
-            words = _inner(words)
-        if dull := _dull(words):
-            self._hush(dull)
-            words.difference_update(dull)
-        return [word for word in words if self._says(word)] if words else []
+        some = _some(words)
+        if sum(map(len, words)) <= _BRIEF:
+            self._hush(words.difference(some))
+        return [word for word in some if self._says(word)]
+
+    def alone(self, piece: bytes) -> bool:
+        """Whether a word of a piece of a text may say something whatever stands beside that piece; `BLANK` stands for its blanks."""
+        kinds = reduce(or_, map(self._says, self.of(piece)), 0)
+        text = piece.replace(bytes([BLANK]), b" ").decode("utf-8", "surrogatepass")
+        return bool(kinds & ~(GIVEN | CARRY)) or any(bool(kinds & kind) and form.search(text) for kind, form in _WITHIN)
 
     def _hush(self, words: Iterable[bytes]) -> None:
         """Remember words that say nothing."""
@@ -238,23 +226,6 @@ def _standing(words: Collection[str], text: str) -> Iterator[tuple[str, int]]:
             at = text.find(word, at + 1)
 
 
-def _dull(words: Iterable[bytes]) -> list[bytes]:
-    """Those that are like none that says anything: most are. Longer ones and those with capitals inside have to be judged."""
-    known = [*words]
-    joined = b" ".join(known).lower() + b" "
-    stems = [stem.encode() for stem in _STEMMED if stem.encode() in joined]
-    return [
-        word
-        for word, low in zip(known, joined.split(), strict=True)
-        if not any(stem in low + b" " for stem in stems)
-        and low[-3:] not in _TAILS
-        and low[:3] not in _HEADS
-        and low not in _WORDS
-        and len(word) <= _LONGEST
-        and (word[1:] == low[1:] or word.isupper())
-    ]
-
-
 def judged(word: str) -> int:
     """What a run of letters says, in bits."""
     low = word.lower()
@@ -266,5 +237,5 @@ def judged(word: str) -> int:
         | (CARRY if low.endswith(("bearer", "basic")) else 0)
     )
     found |= DIALS if any(map(low.__contains__, _PHONES)) and SPELLED.search(word) is not None else 0
-    found |= GIVEN if any(_STEM.search(around.format(word)) is not None for around in _AROUND) else 0
+    found |= GIVEN if any(map(low.__contains__, _STEMMED)) or low.endswith(_ENDS) else 0
     return found | (RUNS if low.endswith("curl") else 0)

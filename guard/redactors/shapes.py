@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 from guard.redactors.card import cards_in, may_be
-from guard.redactors.iban import iban_gate
-from guard.redactors.views import form, grid
+from guard.redactors.iban import begun
+from guard.redactors.views import form, gridded
 
 BLANK = 1
 """Stands for a blank inside a piece, since pieces stand with blanks between them."""
@@ -37,16 +37,14 @@ FORMS = (
 )
 """The whole form of each of them: no rule finds an id beside a letter, a digit or an underscore."""
 _FORMS = re.compile(f"(?<![A0_]){FORMS}(?![A0_])".encode())
-_OTHERS = re.compile(
-    rb"0(?:-?0){11}|AA00(?:-?[A0]){11}|::|(?:[A0]{2}[:-]){5}|(?:[A0]{1,4}:){6}|(?:0{1,3}-){3}0|[A0]{4}-[A0]{4}-[A0]{4}"
-)
-"""And of a card, an account and the addresses of networks."""
+_OTHERS = re.compile(b"0(?:-?0){11}|AA00(?:-?[A0]){11}")
+"""And of a card and an account."""
 
 
 def plain(piece: bytes) -> bool:
     """Whether no number in a piece can be anything to hide, whatever its digits are."""
     shape = piece.translate(_SHAPE)
-    return _FORMS.search(shape) is None and _OTHERS.search(shape) is None
+    return _FORMS.search(shape) is None and _OTHERS.search(shape) is None and not gridded(piece)
 
 
 def asked(joined: bytes, raw: bytes) -> bool:
@@ -56,8 +54,7 @@ def asked(joined: bytes, raw: bytes) -> bool:
         return True
     if _TWELVE in shapes.translate(None, b"-") and _cards(shapes, raw):
         return True
-    text = joined.translate(_APART).decode("utf-8", "surrogatepass")
-    return grid(text) or (b"AA00" in shapes and iban_gate(text))
+    return gridded(joined) or (b"AA00" in shapes and begun(joined.translate(_APART)))
 
 
 def _stands(view: bytes, hint: bytes) -> bool:

@@ -60,7 +60,7 @@ _NAME = bytes(ord("a") if chr(code) in f"{ascii_letters}{digits}_.~/+=-" else or
 _DIGIT = bytes(ord("0") if chr(code) in digits else code for code in range(256))
 _HEX, _DIGITS = hexdigits.encode(), digits.encode()
 _DASH_COLON = bytes.maketrans(b"-", b":")
-_OCTETS = re.compile(r"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]")
+_OCTETS = re.compile(rb"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]")
 _HEX_DOTS = bytes(ord("0") if chr(code) in hexdigits else code for code in range(256))
 _FOURS = b"0000.0000.0000"  # a hardware address with dots
 _LETTERS = (ascii_letters + "_").encode()
@@ -151,12 +151,16 @@ def sparse(text: str) -> bytes:
 
 def grid(text: str) -> bool:
     """Whether dots or colons stand between digits as they do in the addresses of networks and of their cards."""
-    if "::" in text:
+    return gridded(text.encode("utf-8", "surrogatepass"))
+
+
+def gridded(raw: bytes) -> bool:
+    """The same of bytes."""
+    if b"::" in raw:
         return True
-    raw = text.encode("utf-8", "surrogatepass")
     view = raw.translate(_DASH_COLON, _HEX)
     if b":::::" in view:
         return True
     if b".." not in view:
         return False
-    return _FOURS in raw.translate(_HEX_DOTS) or (b"..." in raw.translate(None, _DIGITS) and _OCTETS.search(text) is not None)
+    return _FOURS in raw.translate(_HEX_DOTS) or (b"..." in raw.translate(None, _DIGITS) and _OCTETS.search(raw) is not None)
