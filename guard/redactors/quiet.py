@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from itertools import filterfalse
+from itertools import filterfalse, islice
 
 from guard.redactors.runs import loud, mute
 from guard.redactors.saying import Saying
 from guard.redactors.shapes import BLANK, asked, card_blocks, plain
 
 _MOST = 8192
-_NEW = 64  # pieces: a text with more that are new is like none before, and what is in it is learnt another time
+_NEW = 32  # pieces that are learnt from one text: most are in others as well
 _LONGEST = 64  # characters of a piece that is remembered
 _ID = 17  # of a block of digits: seventeen may be an id
 _CUT = bytes(
@@ -61,9 +61,9 @@ class Quiet:
         """Whether there is surely nothing in these pieces of a text; those that came before are remembered."""
         if not self._nothing(b" ".join(new), text, raw):
             return False
-        if (again := (new & self._seen) - self._other) and len(new) < _NEW:
-            self._learn(again)
-        self._seen = _more(self._seen, new)
+        if again := (new & self._seen) - self._other:
+            self._learn(set(islice(again, _NEW)))
+        self._seen = _more(self._seen, set(islice(new, _NEW)))
         return True
 
     def _nothing(self, joined: bytes, text: str, raw: bytes) -> bool:
@@ -75,7 +75,8 @@ class Quiet:
 
     def _learn(self, pieces: set[bytes]) -> None:
         """Remember which of these pieces hold nothing, whatever stands beside them and whatever their digits are."""
-        quiet = {one for one in pieces if len(one) <= _LONGEST and mute(one) and not self._saying.alone(one)}
+        said = self._saying.of(b" ".join(pieces))
+        quiet = {one for one in pieces if len(one) <= _LONGEST and mute(one) and not (said and self._saying.alone(one))}
         blocks = {one for one in quiet if one.strip(b":").isdigit()}
         found = {one for one in quiet if plain(one)}
         self._plain = _more(self._plain, found)

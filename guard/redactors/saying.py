@@ -60,12 +60,12 @@ _PHONES = tuple(word for word in PHONE_WORDS if word.isascii())
 _DIALLED = re.compile("|".join(_PHONES))
 
 
-_WORDS = frozenset(word.encode() for word in _TELLING)
+_SPELLED = frozenset(spelled.encode() for word in _TELLING for spelled in (word, word.upper(), word.capitalize()))
 """Words that say something as they are."""
 _CASES = bytes(
     ord("A") if chr(code) in ascii_uppercase else ord("a") if chr(code) in ascii_lowercase else 32 for code in range(256)
 )
-_STEMMED = ("pass", "pwd", "secret", "credential", "token", "key", "kennwort", "authorization", "masterauth")
+_STEMMED = ("pass", "pwd", "secret", "credential", "token", "key", "kennwort", "auth")
 """What each run of letters holds that is a part of a word of `given`, or the last part of one, in lower case."""
 _ENDS = ("identified", "cookie")
 """How others end."""
@@ -92,12 +92,9 @@ def _holding(view: bytes, parts: Iterable[bytes]) -> Iterator[slice]:
 def _some(words: set[bytes]) -> set[bytes]:
     """Those that may be like one that says something: most are like none."""
     view = b" %b " % b" ".join(words)
-    low = view.lower()
-    found = {view[at] for at in _holding(low, _PARTS)}
+    found = {view[at] for at in _holding(view.lower(), _PARTS)}
     found.update(view[at] for at in _holding(view.translate(_CASES), _INNER))
-    if not _WORDS.isdisjoint(low.split()):
-        found.update(word for word in words if word.lower() in _WORDS)
-    return found
+    return found | (_SPELLED & words)
 
 
 class Saying:
