@@ -228,10 +228,11 @@ class Sieve:
 
     def quiet(self, text: str) -> bool:
         """Whether there is surely nothing to hide in the value that this JSON text was written from."""
-        if text in self._known:
+        brief = len(text) <= _BRIEF
+        if brief and text in self._known:
             return True
         still = self.gates.quiet(text)
-        if still and len(text) <= _BRIEF:
+        if still and brief:
             if len(self._known) >= _KNOWN:
                 self._known.clear()
             self._known.add(text)

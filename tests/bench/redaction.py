@@ -9,7 +9,7 @@ Found: nine tenths of the letters and digits of a labelled span are covered, or 
 text is labelled for, over no label. National phone numbers are looked for with the region that their source names. Times are CPU time, as multiples of
 `json.loads` on the same records: the median of rounds in each of which reading, ours with google-re2 and ours without run in turns, each warm; the last
 column is the second by the first. Documents that are seen once are read once and looked at once, on both sides alike. Each case says from where to
-where. Peers are given the JSON text.
+where. Peers are given the JSON text; of an object they are given the one that is written of it first.
 """
 
 from __future__ import annotations
