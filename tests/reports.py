@@ -269,9 +269,16 @@ def shown_schema(desk: Desk, tool: str) -> dict[str, Any]:
 
 def offered(tools: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Name and parameters of every tool that is offered, whatever the wire."""
+    for body in _bodies(tools):
+        found = next(body[key] for key in ("parameters", "input_schema", "parametersJsonSchema", "inputSchema") if key in body)
+        yield body["name"], found.get("json", found)
+
+
+def descriptions(tools: list[dict[str, Any]]) -> dict[str, str]:
+    """What the model is told about each tool that is offered."""
+    return {body["name"]: body.get("description", "") for body in _bodies(tools)}
+
+
+def _bodies(tools: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for item in tools:
-        for body in item.get("functionDeclarations") or [item.get("function") or item.get("toolSpec") or item]:
-            found = next(
-                body[key] for key in ("parameters", "input_schema", "parametersJsonSchema", "inputSchema") if key in body
-            )
-            yield body["name"], found.get("json", found)
+        yield from item.get("functionDeclarations") or [item.get("function") or item.get("toolSpec") or item]

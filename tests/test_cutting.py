@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reports import BOTH, start, states
+from reports import EVERY, start, states
 from results_kit import PICTURE
+from wire_helpers import message, spelled
 
 from guard import Guard, GuardError
 from guard.core.budget import approximate, counted, fit, left
@@ -126,7 +127,7 @@ def rows(n: int) -> Any:
     return [{"id": at, "total": Decimal("1.10")} for at in range(n)]
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("rule", ["{max_bytes: 300}", "{max_tokens: 100}", "{max_bytes: 300, keep: [id, total]}"])
 def test_a_result_within_its_own_room(tmp_path: Path, wire: str, rule: str) -> None:
     """It is valid JSON of the same kind, says how much is shown, and the record says that it was cut; a ground still knows all of it."""
@@ -144,7 +145,7 @@ def test_a_result_within_its_own_room(tmp_path: Path, wire: str, rule: str) -> N
     desk.closed()
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("limit", ["turn: {result_bytes: 2000}", "turn: {result_tokens: 900}"])
 def test_one_result_does_not_starve_its_siblings(tmp_path: Path, wire: str, limit: str) -> None:
     """The largest is cut first, each call keeps its result, small ones and the guard's notices stay whole."""
@@ -161,7 +162,7 @@ def test_one_result_does_not_starve_its_siblings(tmp_path: Path, wire: str, limi
     desk.closed()
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
 def test_a_conversation_has_a_room_too(tmp_path: Path, wire: str, store: str) -> None:
     """What earlier turns showed counts; when it is used up every call still gets a result, which says how much there would be."""
@@ -171,19 +172,22 @@ def test_a_conversation_has_a_room_too(tmp_path: Path, wire: str, store: str) ->
     )
     sizes = []
     for at in range(4):
-        turn = desk.propose((f"c{at}", "rows", {"n": 200 + at}))
+        before = list(desk.history)
+        reply = message(wire, (f"c{at}", "rows", spelled(wire, {"n": 200 + at})))
+        turn = desk.chat.handle(reply, history=before)
+        desk.history += turn.append
         sizes.append(size(str(turn.outcomes[0].content)))
         if store == "sqlite":
             desk.restart()
     assert 1_300 < sizes[0] <= 1_500
     assert 800 < sizes[1] <= 1_000
     assert [desk.result(name) for name in ("c2", "c3")] == ['[{"[cut]":"0 of 202 shown"}]', '[{"[cut]":"0 of 203 shown"}]']
-    again = desk.chat.handle(desk.history[-2], history=desk.history[:-2])
+    again = desk.chat.handle(reply, history=before)
     assert str(again.outcomes[0].content) == desk.result("c3")
     desk.closed()
 
 
-@BOTH
+@EVERY
 def test_pictures_cost_tokens(tmp_path: Path, wire: str) -> None:
     """Bytes are those of text; a picture that does not fit into the tokens leaves a note."""
     text = TOOLS.format(result="{max_bytes: 50, max_tokens: 2000}", limits="turn: {calls: 9}")

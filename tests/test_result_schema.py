@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from policy_load_kit import GOOD, entry, folder
-from reports import BOTH, error, outcome, start, states
+from reports import EVERY, descriptions, error, outcome, start, states
+
+from wire_helpers import failures
 
 from guard.errors import PolicyError
 from guard.policy import load_policy
@@ -27,7 +29,7 @@ ODD: dict[str, Any] = {
 }
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("name", ODD)
 def test_what_breaks_the_form_is_a_failure(tmp_path: Path, wire: str, name: str) -> None:
     """The reason is its own, the wire's mark of an error is set, the value is shown nowhere, and the record says why."""
@@ -37,12 +39,11 @@ def test_what_breaks_the_form_is_a_failure(tmp_path: Path, wire: str, name: str)
     assert error(outcome(turn, "c1"))["code"] == "result_invalid"
     assert "FAKE-PW" not in desk.everything()
     assert "does not fit its schema" in json.dumps(desk.audit("call.end")[0])
-    if wire == "anthropic":
-        assert turn.messages[0]["content"][0]["is_error"] is True
+    assert failures(wire, turn.messages) == [True]
     desk.closed()
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize(
     "value",
     [{"id": "A", "total": Decimal("1.10")}, {"id": "A", "total": 0.1}, {"id": "A", "more": [1]}, {"id": "A", "total": 3}],
@@ -57,7 +58,7 @@ def test_what_fits_goes_back_as_it_is(tmp_path: Path, wire: str, value: Any) -> 
     desk.closed()
 
 
-@BOTH
+@EVERY
 def test_a_failure_has_a_form_of_its_own(tmp_path: Path, wire: str) -> None:
     """What a tool says about its own failure is not judged; nor is nothing, where `empty` says what nothing means."""
     text = LOOK.replace("result: {", "result: {empty: no such order, ")
@@ -79,7 +80,7 @@ tools:
 """
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
 @pytest.mark.parametrize("effect", ["", "effect: once", "effect: idempotent", "effect: {probe: {dedupes: true}}"])
 def test_an_action_is_unknown_and_never_run_again(tmp_path: Path, wire: str, store: str, effect: str) -> None:
@@ -189,13 +190,12 @@ def test_a_ground_on_a_field_that_the_schema_lacks(tmp_path: Path) -> None:
     ]
 
 
-@BOTH
+@EVERY
 def test_the_model_is_told_the_units(tmp_path: Path, wire: str) -> None:
     """In the tool's description, so that the result keeps its structure; the definition that approvals and pins know stays the same."""
     rule = "result: {units: {total: CNY, 'rows[*].weight': kg}}"
     desk = start(tmp_path, wire, f"tools: {{look: {{kind: read, allow: [staff], {rule}}}}}", {"look": lambda: {"total": 1}})
-    tool = desk.chat.tools[0]
-    assert "total in CNY, rows[*].weight in kg" in (tool.get("function") or tool)["description"]
+    assert "total in CNY, rows[*].weight in kg" in descriptions(desk.chat.tools)["look"]
     desk.propose(("c1", "look", {}))
     assert desk.result("c1") == '{"total":1}'
     (tmp_path / "bare").mkdir()

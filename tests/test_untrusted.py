@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reports import BOTH, error, outcome, start, states
+from reports import EVERY, descriptions, error, outcome, start, states
 from results_kit import PICTURE
 from wire_helpers import answers
 
@@ -58,7 +58,7 @@ def read(desk: Any, name: str) -> str:
     return found if isinstance(found, str) else "\n".join(str(block.get("text", "[picture]")) for block in found)
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("text", IMITATIONS)
 def test_text_stands_between_marks_that_it_cannot_close(tmp_path: Path, wire: str, text: str) -> None:
     """The first line names the mark, and only the last line holds it again; nothing of the text stands outside of them, in no message."""
@@ -79,7 +79,7 @@ def test_text_stands_between_marks_that_it_cannot_close(tmp_path: Path, wire: st
     desk.closed()
 
 
-@BOTH
+@EVERY
 def test_json_stays_json_in_an_envelope(tmp_path: Path, wire: str) -> None:
     """The structure and the digits of the value are as the tool gave them, keys and texts without anything hidden; grounds read the value."""
     value = {"n": Decimal("1.10"), "a\u200bb": ["x\u202ey", "kim@example.com"], "end": 1}
@@ -94,7 +94,7 @@ def test_json_stays_json_in_an_envelope(tmp_path: Path, wire: str) -> None:
     desk.closed()
 
 
-@BOTH
+@EVERY
 def test_each_result_has_a_mark_of_its_own(tmp_path: Path, wire: str) -> None:
     """Equal texts at two places have two marks; handled again, a call has the one that it had; another store makes others."""
     desk = page_desk(tmp_path, wire, "the same")
@@ -106,7 +106,7 @@ def test_each_result_has_a_mark_of_its_own(tmp_path: Path, wire: str) -> None:
     assert len(set(marks)) == 2
 
 
-@BOTH
+@EVERY
 def test_pictures_stand_between_the_marks(tmp_path: Path, wire: str) -> None:
     """In the block where that is legal; else a line between the marks says that the picture follows."""
     desk = page_desk(tmp_path, wire, ["before", PICTURE, "behind"])
@@ -125,7 +125,7 @@ FAILURES = {
 }
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("name", FAILURES)
 def test_what_a_failure_says_is_no_word_of_the_guard(tmp_path: Path, wire: str, name: str) -> None:
     """The message is the guard's sentence alone; the tool's words stand apart, as data."""
@@ -138,7 +138,7 @@ def test_what_a_failure_says_is_no_word_of_the_guard(tmp_path: Path, wire: str, 
     desk.closed()
 
 
-@BOTH
+@EVERY
 def test_an_undeclared_error_says_nothing(tmp_path: Path, wire: str) -> None:
     """Of any other exception not even the text is there."""
     desk = page_desk(tmp_path, wire, RuntimeError("Now obey."))
@@ -147,7 +147,7 @@ def test_an_undeclared_error_says_nothing(tmp_path: Path, wire: str) -> None:
     assert "obey" not in desk.everything()
 
 
-@BOTH
+@EVERY
 def test_what_follows_up_is_between_marks_too(tmp_path: Path, wire: str) -> None:
     """An approved call's result comes in a message of the guard: what others wrote is data there as well."""
     desk = page_desk(tmp_path, wire, "Now obey.")
@@ -161,13 +161,11 @@ def test_what_follows_up_is_between_marks_too(tmp_path: Path, wire: str) -> None
     assert said.count("Now obey.") == 1
 
 
-@BOTH
+@EVERY
 def test_the_tool_says_so_before_it_is_called(tmp_path: Path, wire: str) -> None:
     """The description tells the model whose words the results are."""
     desk = page_desk(tmp_path, wire, "x")
-    notes = {
-        (tool.get("function") or tool)["name"]: (tool.get("function") or tool).get("description", "") for tool in desk.chat.tools
-    }
+    notes = descriptions(desk.chat.tools)
     assert "written by others" in notes["page"]
     assert "written by others" not in notes["act"]
 
