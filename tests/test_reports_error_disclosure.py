@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reports import BOTH, error, outcome, problems, start, states
+from reports import EVERY, error, outcome, problems, start, states
 
 from guard import ToolError
 
@@ -31,7 +31,7 @@ def failing(error_: type[BaseException] | BaseException) -> Any:
     return fail
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize(
     "failure",
     [DatabaseError(), OSError(5, SECRET), KeyError(SECRET), SystemExit(SECRET), ExceptionGroup(SECRET, [DatabaseError()])],
@@ -59,7 +59,7 @@ def test_texts_of_exceptions_stay_inside_br_187(
     desk.closed()
 
 
-@BOTH
+@EVERY
 def test_the_reference_is_on_record_br_187b(tmp_path: Path, wire: str) -> None:
     """Whoever is told the reference finds the record of the failure by it."""
     desk = start(tmp_path, wire, Q, {"q": failing(DatabaseError()), "act": failing(DatabaseError())})
@@ -71,7 +71,7 @@ def test_the_reference_is_on_record_br_187b(tmp_path: Path, wire: str) -> None:
     desk.closed()
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -95,7 +95,7 @@ def test_declared_safe_errors_br_188(tmp_path: Path, wire: str, text: str, shown
     desk.closed()
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize(
     ("sent", "path", "rule"),
     [
@@ -146,7 +146,7 @@ LOGIN = """
 """
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
 @pytest.mark.parametrize(
     "sent",
@@ -218,7 +218,7 @@ OWN = """
 """
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
 @pytest.mark.parametrize("where", ["check", "loader", "tool", "safe", "answer"])
 def test_failures_of_the_hosts_own_code_br_187c(

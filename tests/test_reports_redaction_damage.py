@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reports import BOTH, STRANGER, outcome, start, states
+from reports import EVERY, STRANGER, outcome, start, states
 
 BASH = """
     tools:
@@ -23,7 +23,7 @@ BASH = """
 LOOK = "tools: {look: {kind: read, allow: [staff]}, get: {kind: read, allow: [staff], schema: {type: object, properties: {record: {type: string}}}}}"
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
@@ -47,7 +47,7 @@ def test_only_the_value_inside_the_text_br_177(tmp_path: Path, wire: str, comman
     desk.closed()
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize(
     "command",
     [
@@ -86,7 +86,7 @@ IDS = [
 ]
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("name", IDS)
 def test_ids_reach_the_next_call_whole_br_180(tmp_path: Path, wire: str, name: str) -> None:
     """An id that comes out of one call goes into the next as it is; nothing is masked inside a longer token, and call ids are never touched."""
@@ -125,7 +125,7 @@ NUMBERS: dict[str, Any] = {
 }
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
 def test_numbers_keep_type_and_value_br_182(tmp_path: Path, wire: str, store: str) -> None:
     """Figures, amounts and ids with a right check digit stay, digit by digit and of their type."""
@@ -183,7 +183,7 @@ HASHES = {
 }
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("name", HASHES)
 @pytest.mark.parametrize("form", ["under its key", "in a sentence", "in a list", "in JSON in a text"])
 def test_random_ids_are_no_secrets_br_186(tmp_path: Path, wire: str, name: str, form: str) -> None:

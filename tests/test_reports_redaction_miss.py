@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from reports import BOTH, error, outcome, start, states
+from reports import EVERY, error, outcome, start, states
 
 from guard import Session, ToolError
 
@@ -49,7 +49,7 @@ FORMS: dict[str, Any] = {
 }
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_a_result_br_164(tmp_path: Path, wire: str, form: str) -> None:
     """Plain, message, command or update object, list of parts: none lets the address through, in clear or encoded."""
@@ -73,7 +73,7 @@ MAILING = """
 """
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
 def test_the_tool_gets_the_value_and_records_do_not_br_165(tmp_path: Path, wire: str, store: str) -> None:
     """The tool acts on the real address, the audit shows it masked, and a list of parts stays a list."""
@@ -99,7 +99,7 @@ def nested(depth: int) -> Any:
     return value
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize(
     "value",
     [
@@ -124,7 +124,7 @@ def test_json_inside_texts_br_166(tmp_path: Path, wire: str, value: Any) -> None
 OWN = READ + "\nredact: {detectors: {house: {pattern: 'FAKE-SECRET-[0-9]{4}'}}}\n"
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize(
     "pieces",
     [
@@ -163,7 +163,7 @@ def test_neighbours_are_not_one_number_br_168b(tmp_path: Path, pieces: list[str]
     desk.closed()
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("sign", ["\u200b", "\u200d", "\u00ad", "\u2060", "\ufeff", "\u202e", "\ufe0f"])
 @pytest.mark.parametrize(
     "text", ["alice@{}example.com", "al{}ice@example.com", "4111 1111{} 1111 1111", "+1 415{} 555 0182", "sk-{}" + "a1B2" * 8]
@@ -193,7 +193,7 @@ class Odd:
         return MAIL
 
 
-@BOTH
+@EVERY
 def test_any_mix_of_lists_and_objects_br_172(tmp_path: Path, wire: str) -> None:
     """Everything is walked, whole numbers too; what cannot be walked is shown as the name of its type."""
     value = {"m": [{"e": MAIL, "tel": 4155550182}, ["b@example.com"], ({"phone": "4155550182"},), Odd()], "n": 4155550182}
@@ -226,7 +226,7 @@ ECHOES: dict[str, Any] = {
 }
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("kind", ["read", "action"])
 @pytest.mark.parametrize("echo", ECHOES)
 def test_an_echoed_secret_br_173(tmp_path: Path, wire: str, kind: str, echo: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -249,7 +249,7 @@ def test_an_echoed_secret_br_173(tmp_path: Path, wire: str, kind: str, echo: str
     desk.closed()
 
 
-@BOTH
+@EVERY
 def test_text_and_structured_content_agree_br_175(tmp_path: Path, wire: str) -> None:
     """Both copies of a value are masked alike, and the shape is what it was."""
     value = {"content": [{"type": "text", "text": f"mail {MAIL}"}], "structuredContent": {"email": MAIL, "id": 7}}
