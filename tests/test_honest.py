@@ -44,6 +44,9 @@ ENDINGS: dict[str, tuple[Any, str, str, str, str]] = {
     # what the tool does, the look-up's status and code, the action's status and code
     "nothing": (lambda: None, "done", "", "done", ""),
     "an empty list": (lambda: (), "done", "", "done", ""),
+    "JSON of nothing": (lambda: " [\n] ", "done", "", "done", ""),
+    "a null in a block": (lambda: {"content": [{"type": "text", "text": "null"}]}, "done", "", "done", ""),
+    "signs that nobody sees": (lambda: "\u200b\ufeff \u2060", "done", "", "done", ""),
     "fails": (raising(ValueError("FAKE-PW")), "failed", "tool_failed", "failed", "tool_failed"),
     "says why": (raising(ToolError("no such customer")), "failed", "tool_failed", "failed", "tool_failed"),
     "says so itself": (lambda: {"ok": False, "error": "closed"}, "failed", "", "failed", ""),

@@ -18,12 +18,15 @@ from guard.core.model import Block, Content, Image
 from guard.core.opening import prose
 from guard.core.ports import Executed, Redactor
 from guard.core.rules import Tool
+from guard.core.unseen import unseen
 from guard.core.values import Embedded, Json, encode
 from guard.core.views import View
 
 _PLACE = re.compile(r"\[image/[a-z.+-]+, [0-9]+ (?:bytes|KB|MB), shown below\]")
 """What stands in a value where a picture was lifted out of it."""
 _CUT = "cut"
+_VOID = re.compile(r"\s*(?:null|\"\s*\"|\[\s*\]|\{\s*\})?\s*")
+"""A blank text, or JSON that holds nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +78,8 @@ def _blocks(content: Sequence[Block], tool: Tool, redactor: Redactor, view: View
         elif view.blocks.resources if isinstance(block, Embedded) else view.blocks.text:
             kept = None if torn and prose(str(block)) else fields.of(block)
             blocks += [] if _is_empty(kept) and kept != block else [_block(kept, tool, redactor, kinds)]
-    if not blocks:
-        return _none(tool, fields, dropped=bool(content))
+    if not blocks or (blocks == list(content) and all(isinstance(block, str) and _is_empty(block) for block in blocks)):
+        return _none(tool, fields, dropped=bool(content) and not blocks)
     blocks = _joined(blocks, redactor, kinds)
     alone = blocks[0] if len(content) == 1 and isinstance(content[0], Embedded) else None
     shown = str(alone) if isinstance(alone, str) else tuple(blocks)
@@ -174,7 +177,10 @@ def _json(value: Json, tool: Tool, redactor: Redactor, kinds: Kinds) -> str:
 
 
 def _is_empty(value: Json) -> bool:
-    return value is None or (isinstance(value, str | list | dict) and not value) or (isinstance(value, str) and not value.strip())
+    """Whether a result says nothing: it is nothing, blank, or text in which nobody sees anything; or text that is JSON of nothing."""
+    if not isinstance(value, str):
+        return value is None or (isinstance(value, list | dict) and not value)
+    return _VOID.fullmatch(value) is not None or (not value.isascii() and all(char.isspace() or unseen(char) for char in value))
 
 
 def _nothing(tool: Tool) -> str:
