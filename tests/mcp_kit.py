@@ -15,6 +15,7 @@ from guard import AsyncGuard, Session
 from guard.cli.mcp_serving import Hiding, absent, server_pins
 from guard.compose import PolicyWarning
 from guard.core.ceilings import CEILINGS
+from guard.core.values import encode
 from guard.integrations.mcp.desk import Desk
 from guard.integrations.mcp.lines import start
 from guard.integrations.mcp.messages import UnfitError
@@ -65,10 +66,12 @@ class Hand:
     def __init__(self) -> None:
         self.inbox: asyncio.Queue[Any] = asyncio.Queue()
         self.got: list[dict[str, Any]] = []
+        self.lines: list[str] = []  # the same as text, digit by digit
         self.news = asyncio.Event()
 
     async def send(self, message: dict[str, Any], about: object = None) -> None:
-        self.got.append(json.loads(json.dumps(message, default=float)))
+        self.lines.append(encode(message))
+        self.got.append(json.loads(self.lines[-1]))
         self.news.set()
 
     async def messages(self) -> AsyncIterator[Any]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from guard.core.rules import Tool
+from guard.core.telling import told
 from guard.core.values import Json, JsonObject, copy
 from guard.policy.pins import Pin, pin
 from guard.tools import RegisteredTool
@@ -164,8 +165,8 @@ def _tool(
 
 
 def shown(tool: Tool, definition: Mapping[str, Json]) -> JsonObject:
-    """The tool as a client sees it: the policy's description and schema, without the fields that the session owns."""
-    found: JsonObject = {"name": tool.name, "description": tool.description, "inputSchema": copy(dict(tool.visible))}
+    """The tool as a client sees it: the policy's description, what is told of its results, and its schema without the fields that the session owns."""
+    found: JsonObject = {"name": tool.name, "description": told(tool).description, "inputSchema": copy(dict(tool.visible))}
     found |= {key: copy(definition[key]) for key in _SHOWN if definition.get(key) is not None}
     output = definition.get("outputSchema")
     return found | {"outputSchema": {**loosened(output), "type": "object"}} if isinstance(output, dict) else found
