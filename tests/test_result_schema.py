@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from policy_load_kit import GOOD, entry, folder
 from reports import EVERY, descriptions, error, outcome, start, states
-
 from wire_helpers import failures
 
 from guard.errors import PolicyError
