@@ -4,7 +4,7 @@
     GUARD_CASES=DIR python tests/bench/redaction.py iban ip  # and what was missed or wrongly hidden of these kinds
     GUARD_CASES=DIR python tests/bench/redaction.py --speed  # only what it costs, beside the peers
     GUARD_CASES=DIR python tests/bench/redaction.py --hostile  # only how the time grows with adversarial text, to 10 MB: see redaction_hostile.py
-    GUARD_CASES=DIR python tests/bench/redaction.py --hostile --quick  # the same in about ten minutes: to 10 MB only the worst of each
+    GUARD_CASES=DIR python tests/bench/redaction.py --hostile --quick  # the same, to 10 MB only of the worst of each; add --to 1000000 for minutes
 
 Found: nine tenths of the letters and digits of a labelled span are covered, or anything of a labelled line. Wrong: a finding of a kind that the
 text is labelled for, over no label. National phone numbers are looked for with the region that their source names. Times are CPU time, as multiples of

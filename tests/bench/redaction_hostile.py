@@ -1,7 +1,7 @@
 """How the time of redaction grows with adversarial text, up to 10 MB: of each detector, and of each look at a text or value.
 
     GUARD_CASES=DIR python tests/bench/redaction.py --hostile                # all: hours of processor time
-    GUARD_CASES=DIR python tests/bench/redaction.py --hostile --quick        # about ten minutes: to 10 MB only the worst texts of each
+    GUARD_CASES=DIR python tests/bench/redaction.py --hostile --quick        # to 10 MB only the worst texts of each; --to 1000000 is much shorter
     GUARD_CASES=DIR python tests/bench/redaction.py --hostile --to 1000000   # up to so many characters
     GUARD_CASES=DIR python tests/bench/redaction.py --hostile --only 'key '  # texts with this in their name
     GUARD_CASES=DIR python tests/bench/redaction.py --hostile --part looks-without   # or rules, looks-with, values-with, values-without
