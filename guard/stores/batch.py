@@ -39,21 +39,24 @@ class _Batch:
         self.done: list[Job[Any]] = []
         self.failed: list[tuple[Job[Any], BaseException]] = []
 
-    def transact(self, jobs: Iterator[Job[Any]], do: Callable[[Connection, Job[Any]], None]) -> None:
-        """Do the jobs and commit. Raises what ends all of them, and _UndoneError."""
-        first = next(jobs, None)
-        if first is None:
+    def transact(self, rounds: Iterator[list[Job[Any]]], do: Callable[[Connection, Job[Any]], None]) -> None:
+        """Do the jobs of all rounds and commit. Raises what ends all of them, and _UndoneError."""
+        jobs = next(rounds, None)
+        if jobs is None:
             return
-        self.done = [first]
+        self.done = [*jobs]
         try:
             connection = self._pen.begin()
         except BaseException:
-            self.done.extend(jobs)  # all who wait hear of it now, not one after the other after as long a wait
+            self.done.extend(
+                chain.from_iterable(rounds)
+            )  # all who wait hear of it now, not one after the other after as long a wait
             raise
-        self._one(connection, first, do)
-        for job in jobs:
-            self.done.append(job)
-            self._one(connection, job, do)
+        while jobs:
+            for job in _together(connection, jobs) if do is _plain else jobs:
+                self._one(connection, job, do)
+            jobs = next(rounds, [])
+            self.done.extend(jobs)
         if self.done:
             self._pen.commit(len(self.done))
         else:
@@ -81,13 +84,13 @@ class _Batch:
 
 def run_batch(pen: Pen, queue: deque[Job[Any]]) -> int:
     """Do what is queued, and what is added meanwhile, as one transaction; then tell the callers. How many works there were."""
-    jobs, batch = _begun(queue), _Batch(pen)
+    rounds, batch = _begun(queue), _Batch(pen)
     try:
         try:
-            batch.transact(jobs, _plain)
+            batch.transact(rounds, _plain)
         except _UndoneError:
             pen.undo()
-            batch.transact(chain(batch.done, jobs), _parted)
+            batch.transact(chain([batch.done] if batch.done else [], rounds), _parted)
     except BaseException as error:  # noqa: BLE001 - the thread must go on, and every caller must hear of it
         pen.undo()
         _fail(batch.done, error)
@@ -95,14 +98,35 @@ def run_batch(pen: Pen, queue: deque[Job[Any]]) -> int:
     return len(batch.done) + len(batch.failed)
 
 
-def _begun(queue: deque[Job[Any]]) -> Iterator[Job[Any]]:
-    """Jobs in order, until none waits; those that their caller took back are passed over."""
-    for _ in range(LIMIT):
-        if not queue:
-            return
-        job = queue.popleft()
-        if job.begin():
-            yield job
+def _begun(queue: deque[Job[Any]]) -> Iterator[list[Job[Any]]]:
+    """All jobs that wait, in order, and then those that have come meanwhile, until none waits; those that their caller took back are passed over."""
+    left = LIMIT
+    while queue and left:
+        waiting = [queue.popleft() for _ in range(min(len(queue), left))]
+        left -= len(waiting)
+        if jobs := [job for job in waiting if job.begin()]:
+            yield jobs
+
+
+def _together(connection: Connection, jobs: list[Job[Any]]) -> list[Job[Any]]:
+    """Do at once those that can be; the others. Raises _UndoneError where that failed and something had come of it."""
+    alike = [job for job in jobs if job.many is not None]
+    many = alike[0].many if alike[1:] else None
+    if many is None:
+        return jobs
+    before = connection.total_changes
+    try:
+        answers = many(connection, [job.work for job in alike])
+    except BaseException as error:
+        connection.forget()
+        if not connection.in_transaction:
+            raise
+        if connection.total_changes != before:
+            raise _UndoneError(error) from None
+        return jobs  # each of them says what is wrong with it
+    for job, answer in zip(alike, answers, strict=False):
+        job.answer = answer
+    return [*alike[len(answers) :], *(job for job in jobs if job.many is None)]
 
 
 def _plain(connection: Connection, job: Job[Any]) -> None:
@@ -111,7 +135,7 @@ def _plain(connection: Connection, job: Job[Any]) -> None:
     try:
         job.answer = job.work(connection)
     except BaseException as error:
-        connection.known.clear()
+        connection.forget()
         if connection.in_transaction and connection.total_changes != before:
             raise _UndoneError(error) from None
         raise
@@ -130,7 +154,7 @@ def _parted(connection: Connection, job: Job[Any]) -> None:
 
 def _back(connection: Connection, error: BaseException) -> None:
     """Undo one work. Raises `error` where SQLite undid the whole transaction because of it."""
-    connection.known.clear()
+    connection.forget()
     if not connection.in_transaction:
         raise error
     connection.execute("ROLLBACK TO work")

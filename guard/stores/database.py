@@ -15,6 +15,7 @@ from typing import TypeVar
 from guard.errors import StoreError
 from guard.stores.faults import CAUGHT, store_error
 from guard.stores.file import Connection, File
+from guard.stores.job import Many
 from guard.stores.pen import Pen
 from guard.stores.readers import Readers
 from guard.stores.refiling import MANY
@@ -41,13 +42,14 @@ class Database:
             raise store_error(error) from None
         _open.add(self)
 
-    def transact(self, work: Callable[[Connection], T], *, writes: bool) -> T:
+    def transact(self, work: Callable[[Connection], T], *, writes: bool, many: Many | None = None) -> T:
         """What `work` gives, in one transaction: committed when it returns, undone when it raises. Raises StoreError.
 
         A work that writes runs in the writer's thread, maybe together with others, and is on the disk when this returns.
+        `many`: see `Job`.
         """
         if writes:
-            return self.writer.run(work)
+            return self.writer.run(work, many)
         if self.writer.inside():
             raise StoreError("the store was called from within its own transaction")
         try:

@@ -22,13 +22,38 @@ from guard.stores.migrate import migrate
 _NOWHERE: Final = (0, 0)
 _OURS: Final = (("wal_autocheckpoint", "0", 0), ("temp_store", "MEMORY", 2))
 """As `schema.PRAGMAS`: a commit makes no checkpoint on its way, and what a savepoint puts aside stays out of other files."""
+_KNOWN: Final = 1_000  # things that are remembered from one transaction to the next
 _READING: Final = (("query_only", "ON", 1),)
 
 
 class Connection(sqlite3.Connection):
-    """A connection with room for what the works of one transaction have learnt; whoever begins or undoes one empties it."""
+    """A connection with room for what works have learnt of the file. It stays known until a work is undone, or somebody else has written."""
 
-    known: dict[Any, Any]
+    def __init__(self, *where: Any, **how: Any) -> None:
+        super().__init__(*where, **how)
+        self._learnt: dict[Any, Any] = {}
+        self._version: int | None = None  # of the file as it was learnt
+        self._sure = False
+
+    def begins(self, *, alone: bool) -> None:
+        """A transaction begins. `alone`: in which nobody else writes, so that what was learnt before may still be so."""
+        self._sure = not alone
+        if not alone:
+            self.forget()
+
+    @property
+    def known(self) -> dict[Any, Any]:
+        """What is known, within a transaction."""
+        if not self._sure:
+            (version,) = self.execute(schema.DATA_VERSION).fetchone()
+            if version != self._version or len(self._learnt) > _KNOWN:
+                self.forget()
+            self._version, self._sure = version, True
+        return self._learnt
+
+    def forget(self) -> None:
+        """Know nothing."""
+        self._learnt.clear()
 
 
 class File:
@@ -83,7 +108,6 @@ class File:
             cached_statements=256,
             factory=Connection,
         )
-        connection.known = {}
         try:
             _write_ahead(connection, self.busy)
             _keep_to(connection, (*schema.PRAGMAS, *_OURS, *more))

@@ -6,23 +6,28 @@ Ctrl-C may arrive anywhere in the caller and never leaves a job that both or nei
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
 
 from guard.errors import AnsweredInterrupt, StoreError
 
 T = TypeVar("T")
+Many: TypeAlias = "Callable[[Any, Sequence[Any]], Sequence[Any]]"
 _BEGUN, _TAKEN_BACK = "begun", "taken back"
 
 
 class Job(Generic[T]):
-    """One work. `answer` or `error` count once it has `ended`."""
+    """One work. `answer` or `error` count once it has `ended`.
 
-    __slots__ = ("_fate", "_told", "answer", "ended", "error", "work")
+    `many` does several works that were given with it at once: it gives the answers of as many of them, the first ones, as it could do.
+    """
 
-    def __init__(self, work: Callable[[Any], T]) -> None:
+    __slots__ = ("_fate", "_told", "answer", "ended", "error", "many", "work")
+
+    def __init__(self, work: Callable[[Any], T], many: Many | None = None) -> None:
         self.work = work
+        self.many = many
         self.answer: Any = None
         self.error: BaseException | None = None
         self.ended = False

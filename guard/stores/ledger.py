@@ -44,7 +44,7 @@ from guard.stores.kill_ledger import KillLedger
 from guard.stores.outbox import StoreOutbox
 from guard.stores.outright import OutrightLedger
 from guard.stores.owners import home_of, own, visible
-from guard.stores.plain import plain
+from guard.stores.plain import Taking, plain
 from guard.stores.tables import Plain, Tables, Wanted
 from guard.stores.watermark import older
 
@@ -111,7 +111,11 @@ class LedgerStore(OutrightLedger, GrantLedger, KillLedger, BatchStore):
     def claim(self, command: Claim) -> ClaimAnswer:
         """Take the call and spend its approval, or say who has it."""
         given = plain(command, self._epoch, self._tables.lock) if self.blocking else None
-        return self._tables.write(lambda tables: self._claim(tables, command, given))
+
+        def alone(tables: Tables) -> ClaimAnswer:
+            return self._claim(tables, command, given)
+
+        return self._tables.write(alone if given is None else Taking(given, alone))
 
     def check_key(self) -> None:
         """Raise StoreError (`payload_key`) where the payloads are encrypted and no key was given: nothing could be decided or read."""

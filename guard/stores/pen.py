@@ -69,14 +69,17 @@ class Pen:
         return self._connection is not None and self._connection.total_changes > 0
 
     def begin(self) -> Connection:
-        """Begin a transaction as the file's only writer. Raises StoreError when the file is gone, `CAUGHT` when it cannot."""
+        """Begin a transaction as the file's only writer. Raises StoreError when the file is gone, `CAUGHT` when it cannot.
+
+        What the transactions before have learnt stays known while no other connection has written since.
+        """
         connection = self.open()
         if connection.in_transaction:
             self.undo()
             connection = self.open()
         self._file.check()
-        connection.known.clear()
         connection.execute(schema.BEGIN_WRITE)
+        connection.begins(alone=True)
         return connection
 
     def commit(self, works: int) -> None:
@@ -87,9 +90,11 @@ class Pen:
     def undo(self) -> None:
         """Roll back; where even that fails, the connection is dropped, which rolls back too."""
         connection = self._connection
+        if connection is None:
+            return
+        connection.forget()
         try:
-            if connection is not None and connection.in_transaction:
-                connection.known.clear()
+            if connection.in_transaction:
                 connection.execute("ROLLBACK")
         except CAUGHT:
             self.drop()

@@ -7,15 +7,29 @@ the rules are asked. Comes after `claims` and `sql_approvals`, before `sqlite_ta
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from guard.core.ports import Claim
+from guard.core.ports import Claim, ClaimAnswer
 from guard.core.rowed import begun
 from guard.stores import rows
 from guard.stores.executors import me
 from guard.stores.locks import OPEN, Lock
 from guard.stores.rows import name_of
-from guard.stores.tables import Plain
+from guard.stores.tables import Plain, Tables
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """The work that makes a plain claim, for a database that takes several calls at once: `work` is what to do with it alone."""
+
+    given: Plain
+    work: Callable[[Tables], ClaimAnswer]
+
+    def __call__(self, tables: Tables) -> ClaimAnswer:
+        """Make the claim alone."""
+        return self.work(tables)
 
 
 def plain(command: Claim, epoch: int, lock: Lock = OPEN) -> Plain | None:

@@ -42,7 +42,7 @@ class Reader:
                 raise _ShutError
             if connection.in_transaction:  # the one before was interrupted, and interrupted again while it was undone
                 connection.execute("ROLLBACK")
-            connection.known.clear()
+            connection.begins(alone=False)
             connection.execute(schema.BEGIN_READ)
             answer = work(connection)
             connection.execute("COMMIT")

@@ -135,5 +135,7 @@ WRITE_KEY = "INSERT INTO keys (body) VALUES (?)"
 
 BEGIN_READ = "BEGIN"
 BEGIN_WRITE = "BEGIN IMMEDIATE"
+DATA_VERSION = "PRAGMA data_version"
+"""A number that is another one once another connection has written."""
 PRAGMAS = (("synchronous", "FULL", 2), ("cell_size_check", "ON", 1), ("trusted_schema", "OFF", 0))
 """(name, value to set, value to read back): claims and approvals must survive a power loss, and a file may be damaged or planted."""

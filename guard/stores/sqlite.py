@@ -9,10 +9,12 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any, Generic
 
+from guard.core.ports import Won
 from guard.core.values import keyed
 from guard.stores import locks, rows, schema, sql
 from guard.stores.chain import GENESIS
@@ -22,6 +24,7 @@ from guard.stores.haste import hastily
 from guard.stores.ledger import LedgerStore
 from guard.stores.locks import Lock, registered
 from guard.stores.payload_keys import Keyring
+from guard.stores.plain import Taking
 from guard.stores.refiling import WHOLE, portion
 from guard.stores.sqlite_take import FileTables, prepare
 from guard.stores.stamp import Stamps
@@ -68,24 +71,32 @@ class SqliteBackend:
         return hastily(call, within)
 
     def _transact(self, work: Callable[[Tables], T], *, writes: bool) -> T:
-        heads: dict[int, Head] = {}
-
-        def on(connection: Connection) -> T:
-            nonlocal heads
-            tables = FileTables(connection, self.clock(), self.stamps, connection.known, self.watermark, self.lock)
-            heads, tables.tail = tables.heads, self.tail
-            tables.marks.secret = self.secret
-            answer = work(tables)
-            tables.flush()
-            return answer
-
-        answer = self.database.transact(on, writes=writes)
+        done = _Work(self.tables, work)
+        answer = self.database.transact(done, writes=writes, many=self._taken if writes and isinstance(work, Taking) else None)
+        heads = done.heads
         if heads:
             self.watermark.keep(heads)
         if heads and not self.older:  # the note stands until a person has said that a backup was put back
             self.note.write(heads[0])
             self._head = heads[0]
         return answer
+
+    def tables(self, connection: Connection) -> FileTables:
+        """The tables on a connection that is in a transaction."""
+        tables = FileTables(connection, self.clock(), self.stamps, connection.known, self.watermark, self.lock)
+        tables.tail = self.tail
+        tables.marks.secret = self.secret
+        return tables
+
+    def _taken(self, connection: Connection, works: Sequence[_Work[Any]]) -> Sequence[Won]:
+        """Take the plain calls of some works at once: the answers of the first ones, as many as were taken."""
+        if self.older:
+            return ()
+        tables = self.tables(connection)
+        won = tables.take_many([one.work.given for one in works])
+        for one in works[: len(won)]:
+            one.heads = tables.heads
+        return won
 
     def catch_up(self) -> None:
         """File every record that is there."""
@@ -124,6 +135,25 @@ class SqliteBackend:
         if self._head is not None:
             self.note.write(self._head, now=True)
         self.database.close()
+
+
+class _Work(Generic[T]):
+    """A work on the tables, as the database is given it. `heads` counts once it is committed."""
+
+    __slots__ = ("_tables", "heads", "work")
+
+    def __init__(self, tables: Callable[[Connection], FileTables], work: Callable[[Tables], T]) -> None:
+        self._tables = tables
+        self.work: Any = work
+        self.heads: dict[int, Head] = {}
+
+    def __call__(self, connection: Connection) -> T:
+        """What the work gives, done once more where a batch has to be."""
+        tables = self._tables(connection)
+        self.heads = tables.heads
+        answer: T = self.work(tables)
+        tables.flush()
+        return answer
 
 
 def _secret(connection: sqlite3.Connection) -> bytes:

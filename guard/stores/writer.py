@@ -24,7 +24,7 @@ from guard.stores.batch import run_batch
 from guard.stores.faults import closed
 from guard.stores.file import Connection
 from guard.stores.haste import LaterError, begins, in_haste
-from guard.stores.job import Job
+from guard.stores.job import Job, Many
 from guard.stores.pen import Pen
 
 T = TypeVar("T")
@@ -59,12 +59,12 @@ class Writer:
         self._pause = -1.0  # for how long the thread sleeps; -1: until it is woken
         self._leaving = ""  # "now": after this batch; "done": after all that is queued
 
-    def run(self, work: Callable[[Connection], T]) -> T:
+    def run(self, work: Callable[[Connection], T], many: Many | None = None) -> T:
         """What `work` gives, committed; nothing of it is written where it raises. Raises StoreError, and AnsweredInterrupt.
 
         A KeyboardInterrupt that is no AnsweredInterrupt means that the work was not begun, or that it came after everything was done.
         """
-        job = Job(work)
+        job = Job(work, many)
         try:
             if (within := in_haste()) is not None:
                 self._now(job, within)
