@@ -6,9 +6,10 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,11 @@ class Spy:
 
 def together(database: Database, works: list[Callable[[Any], Any]]) -> list[Any]:
     """What each work gives or raises, in order, when all of them wait while the writer does something else."""
+    return at_once(database, [partial(database.transact, work, writes=True) for work in works])
+
+
+def at_once(database: Database, calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    """What each call of a store gives or raises, in order, when the works of all of them wait while the writer does something else."""
     begun, free = threading.Event(), threading.Event()
 
     def hold(_: Any) -> None:
@@ -66,18 +72,18 @@ def together(database: Database, works: list[Callable[[Any], Any]]) -> list[Any]
         free.wait(10)
         raise RuntimeError  # a batch ends with a first work that fails, so the others are one of their own
 
-    def one(work: Callable[[Any], Any]) -> Any:
+    def one(call: Callable[[], Any]) -> Any:
         try:
-            return database.transact(work, writes=True)
+            return call()
         except Exception as error:
             return error
 
-    with ThreadPoolExecutor(len(works)) as pool:
+    with ThreadPoolExecutor(len(calls)) as pool:
         database.writer._send(Job(hold))  # to the writer's thread, which takes all that waits in one batch
         begun.wait(10)
         answers = []
-        for number, work in enumerate(works, 1):
-            answers.append(pool.submit(one, work))
+        for number, call in enumerate(calls, 1):
+            answers.append(pool.submit(one, call))
             until = time.monotonic() + 10
             while len(database.writer._queue) < number and time.monotonic() < until:
                 time.sleep(0.0005)

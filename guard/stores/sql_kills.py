@@ -45,7 +45,11 @@ class SqlKills(SqlBudgets):
 
     def stops(self, home: Home) -> tuple[Stop, ...]:
         """Kills in force."""
-        return stops_of(self.all(STOPS, home))
+        return stops_of(self._stopping(home))
+
+    def _stopping(self, home: Home) -> Sequence[Any]:
+        """Rows of `STOPS`."""
+        return self.all(STOPS, home)
 
     def stand_still(self) -> None:
         """Nobody else writes."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
-from guard.core.kills import Kill, Stop
+from guard.core.kills import Kill
 from guard.core.ports import CallRow, Won
 from guard.stores import sql
 from guard.stores.chain import write_all
@@ -157,9 +157,9 @@ class FileTables(SqlTables):
         self._known.pop(sql.EPOCH, None)
         super().begin_epoch(number, why)
 
-    def stops(self, home: Home) -> tuple[Stop, ...]:
-        """Kills in force."""
-        return super().stops(home) if self._anything_stops() else ()
+    def _stopping(self, home: Home) -> Sequence[Any]:
+        """Rows of `STOPS`, of which there are seldom any at all."""
+        return super()._stopping(home) if self._anything_stops() else ()
 
     def _anything_stops(self) -> bool:
         if _STOPPING not in self._known:
