@@ -15,8 +15,8 @@ import sqlite3
 import statistics
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +27,7 @@ sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent), str(HERE)]
 from stores import BODY, INSERT, command, flush_ms, opened  # noqa: E402 - behind the path to it
 
 from guard.stores.plain import plain  # noqa: E402 - behind the path to it
-from guard.stores.sqlite_take import TAKE  # noqa: E402 - behind the path to it
+from guard.stores.sqlite_take import TAKE, TAKE_MANY  # noqa: E402 - behind the path to it
 
 
 class StoppedError(Exception):
@@ -42,12 +42,12 @@ def floor(workers: int, rows: int) -> list[float]:
             store.claim(command(worker, 1))
         with sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None) as lite:
             lite.execute("PRAGMA synchronous = FULL")
-            alone = timed(lite.execute, lite, [(INSERT, (BODY,))] * rows, 1)
-            together = timed(lite.execute, lite, [(INSERT, (BODY,))] * rows, workers)
+            alone = timed(lite, [[(INSERT, (BODY,))]] * rows) / rows
+            together = timed(lite, [[(INSERT, (BODY,))] * workers] * (rows // workers)) / rows
         pen, statements = tables.database.pen, []
         with suppress(StoppedError):
             tables.write(lambda made: taking(made, workers, rows, statements))
-        took = timed(pen.open().execute, pen.open(), statements, workers)
+        took = timed(pen.open(), shared([values for _, values in statements], workers)) / rows
         store.close()
     return [alone, together, took]
 
@@ -71,15 +71,28 @@ def taking(tables: Any, workers: int, rows: int, statements: list[tuple[str, tup
     raise StoppedError
 
 
-def timed(execute: Callable[..., Any], connection: sqlite3.Connection, statements: list[tuple[str, Any]], size: int) -> float:
-    """Microseconds a statement takes, so many of them in each transaction."""
+def shared(claims: list[tuple[Any, ...]], size: int) -> list[list[tuple[str, tuple[Any, ...]]]]:
+    """The statements of so many claims in each transaction, as few as the store makes of them."""
+    found = []
+    for at in range(0, len(claims), size):
+        left, few = claims[at : at + size], []
+        for many, statement in {**TAKE_MANY, 1: TAKE}.items():
+            while len(left) >= many:
+                few.append((statement, tuple(chain.from_iterable(left[:many]))))
+                left = left[many:]
+        found.append(few)
+    return found
+
+
+def timed(connection: sqlite3.Connection, transactions: list[list[tuple[str, tuple[Any, ...]]]]) -> float:
+    """Microseconds that the statements of so many transactions take."""
     begin = time.perf_counter()
-    for at in range(0, len(statements), size):
+    for statements in transactions:
         connection.execute("BEGIN IMMEDIATE")
-        for one in statements[at : at + size]:
-            execute(*one)
+        for one in statements:
+            connection.execute(*one)
         connection.execute("COMMIT")
-    return (time.perf_counter() - begin) / len(statements) * 1e6
+    return (time.perf_counter() - begin) * 1e6
 
 
 def main() -> int:
