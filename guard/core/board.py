@@ -67,6 +67,7 @@ State: TypeAlias = (
     | Outcome
 )
 _PROOFS = frozenset({ParsedCall, BoundCall, ValidCall, AuthorizedCall})
+_LOST = Refusal(reason=Reason.INTERNAL_ERROR)
 S = TypeVar("S", ToolCall, ParsedCall, BoundCall, ValidCall, GroundedCall, AuthorizedCall)
 
 
@@ -92,6 +93,7 @@ class Board:
     probed: set[int] = field(default_factory=set)  # those of them whose probe said that they did not take effect
     shadowed: dict[int, tuple[str, ...]] = field(default_factory=dict)  # what shadow rules would have refused
     idle: list[str] = field(default_factory=list)  # rules about results that met nothing, for the turn's report
+    views: dict[str, str] = field(default_factory=dict)  # by which rules results of each tool are shown in this walk
     stop: bool = False
     down: str = ""  # the code of a StoreError behind which nothing more is written in this walk
 
@@ -167,9 +169,8 @@ class Board:
 
     def outcomes(self) -> tuple[Outcome, ...]:
         """One outcome for each call, in order. A call that has none by now is refused."""
-        lost = Refusal(reason=Reason.INTERNAL_ERROR)
         return tuple(
-            state if isinstance(state, Outcome) else answer.refused(item.call, item.key, lost, None, self.context.redactor)
+            state if isinstance(state, Outcome) else answer.refused(item.call, item.key, _LOST, None, self.context.redactor)
             for item, state in zip(self.items, self.states, strict=True)
         )
 

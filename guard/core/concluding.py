@@ -70,9 +70,17 @@ def at(outcome: Outcome, key: CallKey) -> Outcome:
 
 
 def row_of(
-    board: Board, index: int, outcome: Outcome | None, status: str, key: CallKey | None = None, value: Json = None
+    board: Board,
+    index: int,
+    outcome: Outcome | None,
+    status: str,
+    key: CallKey | None = None,
+    value: Json = None,
+    *,
+    approval: str | None = None,
+    idem: str = "",
 ) -> CallRow:
-    """The ledger row of a call, as far as it got."""
+    """The ledger row of a call, as far as it got. `approval` is the one that it spends, where it has no outcome yet."""
     item, last = board.items[index], board.last[index]
     grounded = last.grounded if isinstance(last, AuthorizedCall) else None
     valid = grounded.valid if grounded else last if isinstance(last, ValidCall) else None
@@ -88,7 +96,7 @@ def row_of(
         arguments=valid.arguments if valid else None,
         owned=grounded.owned if grounded else frozenset(),
         evidence=grounded.evidence if grounded else (),
-        approval=outcome.approval if outcome else None,
+        approval=outcome.approval if outcome else approval,
         value=value,
         outcome=outcome,
         run=board.run(index),
@@ -96,6 +104,7 @@ def row_of(
         settled=told and status != "held",
         at=board.context.now,
         effect=valid.tool.effect if valid and valid.tool.acts else "",
+        idem=idem,
         edits=board.edits(index),
         target=found.tag if found else "",
         salt=item.salt if key is None else board.salts[index],

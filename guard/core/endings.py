@@ -63,7 +63,7 @@ def ended(board: Board, index: int, allow: Allow, ran: Executed, attempt: int = 
     ran = replace(ran, value=None, content=None) if misfit else ran
     sealer = Sealer(redactor, board.context.ref, valid.tool.name)
     try:
-        outcome, labels, idle = _misfit(valid, allow, ran, key) if misfit else _outcome(board.context, allow, ran, key, sealer)
+        outcome, labels, idle = _misfit(valid, allow, ran, key) if misfit else _outcome(board, allow, ran, key, sealer)
         board.idle += [f"{valid.tool.name}: {rule if rule == SHUT else f'result.{rule} matched nothing'}" for rule in idle]
     except Exception as error:  # noqa: BLE001 - what cannot be made safe is withheld, whatever went wrong
         outcome, labels = _withheld(valid, key, ran), ("withheld", type(error).__name__)
@@ -129,12 +129,11 @@ def _withheld(valid: ValidCall, key: CallKey, ran: Executed) -> Outcome:
 
 
 def _outcome(
-    context: Context, allow: Allow, ran: Executed, key: CallKey, sealer: Sealer
+    board: Board, allow: Allow, ran: Executed, key: CallKey, sealer: Sealer
 ) -> tuple[Outcome, tuple[str, ...], tuple[str, ...]]:
-    valid = allow.call.valid
-    context = replace(
-        context, redactor=echoless(echoing(context.redactor, valid.arguments), secrets(valid.tool, valid.arguments))
-    )
+    valid, context = allow.call.valid, board.context
+    hiding = echoless(echoing(context.redactor, valid.arguments), secrets(valid.tool, valid.arguments))
+    context = context if hiding is context.redactor else replace(context, redactor=hiding)
     spent = allow.approval.id if allow.approval else None
     redactor = veiled(context.redactor, valid.revealed)
     if not ran.started:
@@ -145,11 +144,11 @@ def _outcome(
     view = valid.tool.result.views.of(_levels(context) if valid.tool.result.roles else ())
     if ran.error is not None:
         broken = _broken(context, valid, ran, spent, key, (redactor, view, sealer))
-        return replace(broken, view=stamp(context, valid.tool)) if ran.safe else broken, (), ()
+        return replace(broken, view=stamp(context, valid.tool, board.views)) if ran.safe else broken, (), ()
     shown = redact(ran, valid.tool, redactor, view, sealer.change)
     sealer.pairs = shown.pairs
     outcome, cut = _finished(context, valid, key, ran, shown, spent)
-    outcome = outcome if shown.empty else replace(outcome, view=stamp(context, valid.tool))
+    outcome = outcome if shown.empty else replace(outcome, view=stamp(context, valid.tool, board.views))
     labels = dict.fromkeys((*_labels(shown, sealer), *(("cut",) if cut else ())))
     return outcome, tuple(labels), (*shown.idle, *((SHUT,) if shown.shut else ()))
 
@@ -161,7 +160,14 @@ def _misfit(valid: ValidCall, allow: Allow, ran: Executed, key: CallKey) -> tupl
     return said, (MISFIT,), ()
 
 
-def stamp(context: Context, tool: Tool) -> str:
+def stamp(context: Context, tool: Tool, known: dict[str, str]) -> str:
+    """What `_stamp` gives; `known` is what it gave in this walk, by the tool's name."""
+    if tool.name not in known:
+        known[tool.name] = _stamp(context, tool)
+    return known[tool.name]
+
+
+def _stamp(context: Context, tool: Tool) -> str:
     """By which rules a result of this tool is shown to this session: the same text for the same rules, whichever roles they come of."""
     view = tool.result.views.of(_levels(context) if tool.result.roles else ())
     rules = [f"{rule.does} {rule.path} {rule.kind}" for tree in view.trees for rule in tree.rules]
@@ -170,15 +176,15 @@ def stamp(context: Context, tool: Tool) -> str:
     return digest("guard-view-v1", *rules, blocks, repr(context.policy.redaction), str(tool.untrusted))
 
 
-def as_now(outcome: Outcome, context: Context) -> Outcome:
-    """An outcome as this session may see it now: what was made of a result by other rules is not shown again."""
+def as_now(outcome: Outcome, context: Context, known: dict[str, str] | None = None) -> Outcome:
+    """An outcome as this session may see it now: what was made of a result by other rules is not shown again. `known`: see `stamp`."""
     if outcome.status not in ("done", "failed") or outcome.view == "-":
         return outcome
     tool = context.policy.tools.get(outcome.tool)
     if tool is not None and not outcome.view and not (tool.result.roles or tool.result.views.of(()).trees):
         return outcome  # of a record that does not say, where there are no rules
     try:
-        same = tool is not None and outcome.view == stamp(context, tool)
+        same = tool is not None and outcome.view == stamp(context, tool, {} if known is None else known)
     except Exception:  # noqa: BLE001 - where nobody can tell what holds now, nothing is shown
         same = False
     return outcome if same else answer.not_now(outcome)
@@ -269,7 +275,7 @@ def _labels(shown: Shown, sealer: Sealer) -> tuple[str, ...]:
 def within(board: Board) -> tuple[Outcome, ...]:
     """The outcomes of the walk, in what its message and its conversation have left for results."""
     context = board.context
-    outcomes = tuple(as_now(outcome, context) for outcome in board.outcomes())
+    outcomes = tuple(as_now(outcome, context, board.views) for outcome in board.outcomes())
     limits, own = context.policy.limits, {item.key.turn for item in board.items}
     room = left(limits.turn_room, limits.conversation_room, [one for one in context.spent if one.turn not in own])
     try:

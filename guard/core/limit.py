@@ -39,9 +39,15 @@ def priced(usage: Usage, limits: Limits) -> Usage:
     return Usage(tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, model=usage.model, cost=cost, known=True)
 
 
+_MEASURED = frozenset({"steps", "seconds", "tokens", "cost"})
+"""What a run or conversation uses up by itself; calls are counted one by one."""
+
+
 def exhausted(opened: Opened, limits: Limits) -> tuple[Refusal | None, tuple[str, ...]]:
     """Whether the run or conversation may go on at all: steps, seconds, tokens, cost; and what shadow limits would have refused."""
     run, whole = limits.run, limits.conversation
+    if _MEASURED.isdisjoint(run) and _MEASURED.isdisjoint(whole):
+        return None, ()
     measured = (
         ("steps", "run", run, Decimal(opened.steps)),
         ("seconds", "run", run, Decimal(repr(opened.seconds))),
@@ -232,8 +238,10 @@ def _recorded(source: Source, arguments: Mapping[str, object], ledger: Ledger) -
 
 def _once(call: AuthorizedCall, key: CallKey) -> list[Charge]:
     """Evidence that may be used only once is a budget of one: taken with the call, so that two calls cannot both have it."""
-    scope, name = f"conversation of {_where(key)}", "sum:once"  # whatever tool uses it
     used = [(item, False) for item in call.grounded.evidence if item.once] + [(item, True) for item in call.grounded.trial]
+    if not used:
+        return []
+    scope, name = f"conversation of {_where(key)}", "sum:once"  # whatever tool uses it
     return [
         _shadow(
             Charge(scope=scope, name=f"{name}:{item.turn}.{item.position}", amount=_ONE, limit=_ONE, rule="once"),

@@ -67,7 +67,7 @@ class Session:
         given: object = self.roles
         if isinstance(given, str):
             raise ValueError(f"roles is a tuple of names; write roles=({given!r},)")
-        roles = tuple(given) if isinstance(given, Iterable) else (given,)
+        roles = given if type(given) is tuple else tuple(given) if isinstance(given, Iterable) else (given,)
         if not all(isinstance(role, str) for role in roles):
             raise ValueError("roles is a tuple of names, each a text")
         object.__setattr__(self, "roles", roles)

@@ -46,13 +46,18 @@ def alike(one: str | None, other: str | None) -> bool:
     """Whether two names stand for one person: equal, or a reference beside the name that it stands for. Detectors change, so that both may be kept."""
     if one is None or other is None:
         return one is other
+    if type(one) is str and type(other) is str:  # neither knows whom it means
+        return one == other
     return str(one) == str(other) or not _marks(one).isdisjoint(_marks(other))
 
 
 def distinct(names: Iterable[str]) -> int:
     """How many people these are, each counted once under all of their names."""
+    found = tuple(names)
+    if len(found) < 2:
+        return len(found)
     groups: list[frozenset[tuple[str, str]]] = []
-    for name in names:
+    for name in found:
         marks = _marks(name)
         near = [group for group in groups if not group.isdisjoint(marks)]
         groups = [marks.union(*near), *(group for group in groups if group not in near)]

@@ -175,8 +175,7 @@ def _hidden(board: Board) -> p.Flow[Hidden]:
     signs = Signs(types=board.context.policy.types, masks=board.context.redactor.masks)
     hidden = Hidden(signs=signs, name=Sealer(board.context.redactor, board.context.ref).named)
     handles = wanted_handles((call for _, call in board.having(ParsedCall)), hidden) if signs.types else ()
-    vault = (yield from p.ask(p.LoadHandles(ref=board.context.ref, handles=handles))) if handles else {}
-    return replace(hidden, vault=vault)
+    return replace(hidden, vault=(yield from p.ask(p.LoadHandles(ref=board.context.ref, handles=handles)))) if handles else hidden
 
 
 def _aliases(board: Board) -> p.Flow[None]:

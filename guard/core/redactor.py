@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from guard.core.replacing import replace
-from guard.core.values import keyed, sha
+from guard.core.values import keyer, sha
 
 TEXT = "guard-text-v1\0"
 """What stands before every text of anybody's whose digest is made with the store's secret: so it is no label of a derived key, whatever it says."""
@@ -25,8 +25,8 @@ def _text(text: str) -> str:
     return sha(TEXT + text)
 
 
-def _tag(secret: bytes, text: str) -> str:
-    return keyed(secret, TEXT + text)
+def _tag(derive: Callable[[str], str], text: str) -> str:
+    return derive(TEXT + text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # one is like itself only: caches may ask for its hash often
@@ -52,7 +52,8 @@ class Redactor:
 
 def under(redactor: Redactor, secret: bytes) -> Redactor:
     """The redactor with digests under a store's secret."""
-    return replace(redactor, tag=partial(_tag, secret), derive=partial(keyed, secret))
+    derive = keyer(secret)
+    return replace(redactor, tag=partial(_tag, derive), derive=derive)
 
 
 def as_keyed(redactor: Redactor, other: Redactor) -> Redactor:

@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 
 from guard.core.approval import Approval, Vote
 from guard.core.model import Session
-from guard.core.persons import known, named
+from guard.core.persons import known, named, names
 from guard.core.ports import Authorizer, Redactor
 
 Sessions: TypeAlias = Callable[[str, str], Session | None]
@@ -87,7 +87,8 @@ class Rights:
         if gave.assurance == "os-user":  # the policy names who that is
             known = (one for one in self.people.values() if (one.principal, one.tenant) == (name, tenant))
             return next(known, None)
-        return Session(principal=name, tenant=tenant, roles=gave.roles)
+        kept = () if self.redactor is None else names(self.redactor, tenant, name)
+        return Session(principal=name, tenant=tenant, roles=gave.roles, names=kept)
 
 
 def may_decide(approval: Approval, who: Session, roles: frozenset[str]) -> bool:

@@ -14,9 +14,12 @@ from guard.core.replacing import replace
 _END = 2**31 - 1  # behind every turn
 
 
+_EMPTY = p.Ledger()
+
+
 def ledgers_of(board: Board) -> p.Flow[dict[int, p.Ledger]]:
     """What earlier turns left, for each turn that calls of this walk belong to: their siblings' results are not in it."""
-    ledgers: dict[int, p.Ledger] = {item.since: p.Ledger() for item in board.items}
+    ledgers: dict[int, p.Ledger] = {item.since: _EMPTY for item in board.items}
     for since in ledgers:
         wanted = [needs(call) for index, call in board.having(ValidCall) if board.items[index].since == since]
         tools = frozenset[str]().union(*(tools for tools, _ in wanted))

@@ -60,7 +60,7 @@ def claim_of(board: Board, index: int, allow: Allow) -> p.Claim:
     key, call, context = board.keys[index], allow.call, board.context
     spent = allow.approval.id if allow.approval else None
     idem, lease = idempotency(call.valid, key, board.run(index)), lease_of(call.valid.tool)
-    row = replace(row_of(board, index, None, "started", key), approval=spent, idem=idem)
+    row = row_of(board, index, None, "started", key, approval=spent, idem=idem)
     first = board.lost[index].idem if index in board.lost else idem  # the key stays the one that it was taken with first
 
     def begun(attempt: int) -> p.Event:

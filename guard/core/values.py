@@ -205,6 +205,12 @@ def keyed(secret: bytes, text: str) -> str:
     return _sha256(outer + _sha256(inner + text.encode("utf-8", "surrogatepass")).digest()).hexdigest()
 
 
+def keyer(secret: bytes) -> Callable[[str], str]:
+    """`keyed` under one secret, for whoever makes many digests under it beside others under other ones."""
+    outer, inner = _padded_with(secret)
+    return lambda text: _sha256(outer + _sha256(inner + text.encode("utf-8", "surrogatepass")).digest()).hexdigest()
+
+
 def keyed_each(secret: bytes, beginning: str, rests: Iterable[str]) -> list[str]:
     """`keyed` of each text that begins so: what they have in common is hashed once."""
     outer, inner = map(_sha256, _pads(secret))
@@ -221,10 +227,14 @@ def keyed_each(secret: bytes, beginning: str, rests: Iterable[str]) -> list[str]
 def _pads(secret: bytes) -> tuple[bytes, bytes]:
     known, outer, inner = _padded[0]
     if known != secret:
-        key = (_sha256(secret).digest() if len(secret) > _BLOCK else secret).ljust(_BLOCK, b"\0")
-        outer, inner = key.translate(_OUTER), key.translate(_INNER)
+        outer, inner = _padded_with(secret)
         _padded[0] = secret, outer, inner
     return outer, inner
+
+
+def _padded_with(secret: bytes) -> tuple[bytes, bytes]:
+    key = (_sha256(secret).digest() if len(secret) > _BLOCK else secret).ljust(_BLOCK, b"\0")
+    return key.translate(_OUTER), key.translate(_INNER)
 
 
 _padded: list[tuple[bytes | None, bytes, bytes]] = [(None, b"", b"")]

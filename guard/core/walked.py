@@ -48,6 +48,8 @@ def items_of(opening: p.OpenTurn, opened: p.Opened, salts: Sequence[str]) -> tup
 def cut(board: Board, most: int | None) -> None:
     """Refuse the calls behind the first so many: those that the provider takes, or those that the policy does."""
     ceiling = board.context.policy.ceilings.message_calls
+    if len(board.items) <= (ceiling if most is None else min(most, ceiling)):
+        return
     if most is not None and most <= ceiling:
         _cut(board, most, Refusal(reason=Reason.LIMIT_REACHED, detail=f"The provider takes at most {most} calls in one message."))
     else:
@@ -57,8 +59,7 @@ def cut(board: Board, most: int | None) -> None:
 
 def _cut(board: Board, most: int, over: Refusal) -> None:
     """Refuse the calls of a message behind the first so many."""
-    if len(board.items) > most:
-        board.each(ToolCall, lambda index, call: over if index >= most else call)
+    board.each(ToolCall, lambda index, call: over if index >= most else call)
 
 
 def walked(board: Board) -> Walked:

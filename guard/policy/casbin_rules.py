@@ -24,6 +24,7 @@ from guard.policy.rule_shape import Shape, shape_of
 
 View: TypeAlias = Callable[[Mapping[str, Json]], object]
 
+_TEXT = frozenset({str})
 MAX_MEMO = 4096
 """Answers that are remembered; then all are forgotten."""
 
@@ -100,7 +101,7 @@ class CasbinAuthorizer:
     def _judge(self, session: Session, tool: str, act: str, scope: Mapping[str, Json] | None) -> Verdict:
         subjects = self.subjects(session)
         key = (subjects, session.tenant, tool, act)
-        if any(type(text) is not str for text in (*subjects, session.tenant, tool, act)):
+        if not _TEXT.issuperset(map(type, (*subjects, session.tenant, tool, act))):
             raise TypeError("only texts can be judged")
         if act != "call" and "act" not in self._wants:
             return Verdict(allowed=False)  # such a model cannot tell who approves from who calls

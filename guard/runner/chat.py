@@ -121,8 +121,8 @@ class Chat:
         names = frozenset(now.policy.tools)
         return names if self._only is None else names & self._only
 
-    def context(self, *, wired: bool = True) -> Context:
-        """What a walk of this chat is given, as of now. Calls without a wire are told the policy's own names of tools."""
+    def context(self, *, wired: bool = True, words: str = "") -> Context:
+        """What a walk of this chat is given, as of now; `words` stand beside the calls. Calls without a wire are told the policy's own names of tools."""
         guard, now = self.guard, self.in_force
         offered = self._offered(now)
         visible, names = now.visible(self._session) & offered, now.names(self.wire)
@@ -138,12 +138,13 @@ class Chat:
             sessions=guard.sessions,
             salt=partial(token_hex, 16),
             gap=guard.gaps.offer(),
+            words=words,
             **aside(guard.store),
         )
 
-    def measured(self, *, wired: bool = True) -> p.Flow[Context]:
+    def measured(self, *, wired: bool = True, words: str = "") -> p.Flow[Context]:
         """The same, with what the results of earlier turns came to, where the policy bounds those of a conversation."""
-        context = self.context(wired=wired)
+        context = self.context(wired=wired, words=words)
         if context.policy.limits.conversation_room == Room():
             return context
         try:
@@ -225,7 +226,7 @@ class Chat:
     def _walk(self, opening: p.OpenTurn, read: Reply) -> p.Flow[Walked]:
         context: Context | None = None
         try:
-            context = replace((yield from self.measured()), words=read.words)
+            context = yield from self.measured(words=read.words)
             walked = yield from guard_turn(opening, context, truncated=read.truncated, most=self.wire.most_calls)
             return self._noted(walked, context)
         except ConversationError:
@@ -239,10 +240,9 @@ class Chat:
 
     def _delivered(self, opening: p.OpenTurn, outcomes: Sequence[Outcome]) -> None:
         """Have it written, with whatever is written next, that these outcomes went back for the first time."""
+        redactor = self.guard.redactor
         events = [
-            delivered(
-                CallKey(self.ref, outcome.turn, outcome.position, opening.key), call, outcome, self.guard.redactor, again=False
-            )
+            delivered(CallKey(self.ref, outcome.turn, outcome.position, opening.key), call, outcome, redactor, again=False)
             for call, outcome in zip(opening.calls, outcomes, strict=True)
             if outcome.turn and not outcome.replayed  # without a turn nothing of it is on record
         ]
@@ -275,7 +275,7 @@ class Chat:
         context: Context | None = None
         ahead = ahead or self.guard.aheads.of(self.ref)
         try:
-            context = ahead.within(replace((yield from self.measured(wired=False)), words=words), self.guard.store)
+            context = ahead.within((yield from self.measured(wired=False, words=words)), self.guard.store)
             walked = self._noted((yield from guard_turn(opening, context)), context)
         except ConversationError:
             walked = yield from self._not_yours(opening, context)

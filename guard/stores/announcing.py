@@ -13,6 +13,7 @@ from typing import Any
 from guard.core.ports import Event
 from guard.errors import StoreError
 from guard.stores.backend import Backend
+from guard.stores.locks import Lock
 from guard.stores.tables import T, Tables
 
 
@@ -26,6 +27,15 @@ class Announcing:
     def __getattr__(self, name: str) -> Any:
         """Whatever the backend has."""
         return getattr(self._backend, name)
+
+    @property
+    def lock(self) -> Lock:
+        """As of the backend."""
+        return self._backend.lock
+
+    def clock(self) -> float:
+        """As of the backend."""
+        return self._backend.clock()
 
     def announce(self, events: Sequence[Event]) -> None:
         """Have these written with whatever is written next."""

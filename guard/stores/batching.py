@@ -63,7 +63,7 @@ class Batching:
 
     def write(self, work: Callable[[Tables], T]) -> T:
         """What `work` gives, in the transaction that writes what waits before it."""
-        queued = self._take()
+        queued = self._take() if self._queue or self._under_way else []
         if not queued:
             return self._tables.write(work)
 
@@ -85,7 +85,8 @@ class Batching:
 
     def read(self, work: Callable[[Tables], T]) -> T:
         """What `work` gives, behind everything that waits."""
-        self.flush()
+        if self._queue or self._under_way:
+            self.flush()
         return self._tables.read(work)
 
     def flush(self) -> None:

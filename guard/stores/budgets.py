@@ -161,7 +161,9 @@ def release(tables: Tables, home: Home, place: Place, *, sums_only: bool = False
 def release_all(tables: Tables, calls: Sequence[tuple[Home, Place]], *, sums_only: bool = False) -> None:
     """The same for many calls: each budget is locked, read and written once."""
     totals: dict[Budget, Decimal] = {}
-    held = {call: tables.draws(*call, sums_only=sums_only) for call in calls}
+    held = {call: draws for call in calls if (draws := tables.draws(*call, sums_only=sums_only))}
+    if not held:
+        return
     tables.expect({draw.budget for draws in held.values() for draw in draws})
     for call, draws in held.items():
         if any(draw.window for draw in draws):  # until its budget was locked, a draw may have left its window
@@ -171,5 +173,5 @@ def release_all(tables: Tables, calls: Sequence[tuple[Home, Place]], *, sums_onl
         totals[draw.budget] = EXACT.subtract(tables.meter(draw.budget)[0] if total is None else total, draw.amount)
     if totals:
         tables.totals(totals)
-    for call in (call for call, draws in held.items() if draws):
+    for call in (call for call, draws in held.items() if draws):  # what has left its window meanwhile is gone
         tables.drop(*call, sums_only=sums_only)

@@ -222,7 +222,8 @@ def _take(tables: Tables, command: Claim, before: CallRow | None, drawing: grant
         grants.write(tables, drawing, home, (row.key.turn, row.key.position), row.fingerprint)
     executor, event = me(row.executor), command.event(attempt) if callable(command.event) else command.event
     taken = replace(row, status="started", at=tables.now, run=run, attempt=attempt, lease=until, idem=idem, executor=executor)
-    tables.append(begun(event, replace(taken, run=run if before else row.run), executor))
+    shown = taken if before or run == row.run else replace(taken, run=row.run)
+    tables.append(begun(event, shown, executor))
     tables.put(taken)
     return Won(at=tables.now, attempt=attempt, idem=idem, lease=command.lease)
 

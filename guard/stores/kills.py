@@ -52,6 +52,8 @@ def heed(tables: Tables, going: Going, *, still: bool) -> None:
 
 def check(tables: Tables, going: Going) -> None:
     """Raise StoppedError where a kill covers one of these."""
+    if not going:
+        return
     stops = {home: tables.stops(home) for home in dict.fromkeys(home_of(ref) for ref, _ in going)}
     for ref, tool in going:
         home = home_of(ref)

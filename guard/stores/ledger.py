@@ -52,11 +52,12 @@ from guard.stores.watermark import older
 class LedgerStore(OutrightLedger, GrantLedger, KillLedger, BatchStore):
     """The `Store` port over any `Backend`. StoreError comes from the tables; methods say what else they raise."""
 
-    __slots__ = ("__weakref__", "_epoch", "blocking", "outbox", "secret")
+    __slots__ = ("__weakref__", "_epoch", "_one_writer", "blocking", "outbox", "secret")
 
     def __init__(self, tables: Backend, *, chains: int = 1) -> None:
         super().__init__(tables, chains)
         self.blocking = tables.blocking
+        self._one_writer = bool(getattr(tables, "one_writer", False))
         self.secret = tables.secret
         self._epoch = self._begun()
         self.outbox = StoreOutbox(tables, chains)

@@ -28,7 +28,7 @@ from guard.stores.memory_doubts import Room
 from guard.stores.memory_kills import MemoryKills
 from guard.stores.memory_outbox import MemoryOutbox
 from guard.stores.memory_segments import MemorySegments
-from guard.stores.stamp import Stamps
+from guard.stores.stamp import Stamps, beside
 from guard.stores.tables import Home, Mark, Place, Plain, T, Tables, Talk
 
 
@@ -50,14 +50,15 @@ class MemoryTables(MemoryOutbox, MemoryKills, MemorySegments):
         self._checkpoints: list[Checkpoint] = []
         self._sent = {"number": 0}
         self._stamps = Stamps()
-        self._beside = UNSAID
+        self._beside: tuple[str, str] | None = None  # what stands beside the time of the next record; None: not made yet
+        self._moment = 0.0  # when the transaction began, by the clock that nobody sets
 
     def read(self, work: Callable[[Tables], T]) -> T:
         """A transaction."""
 
         def whole() -> T:
             self._undo.back()  # what was left when an interrupt was interrupted again
-            self.now, self._beside = self.clock(), self._stamps.beside()
+            self.now, self._beside, self._moment = self.clock(), None, time.monotonic()
             answer = work(self)
             self._undo.keep()
             return answer
@@ -225,7 +226,8 @@ class MemoryTables(MemoryOutbox, MemoryKills, MemorySegments):
         """Seal an event."""
         audit = self._audit
         prev = audit[-1][1] if audit else GENESIS
-        written = write(event, 0, len(audit) + 1, prev, self._stamps.stamp(self.now), self._beside)
+        said = beside(self._moment) if self._beside is None else self._beside
+        written = write(event, 0, len(audit) + 1, prev, self._stamps.stamp(self.now), said)
         self._beside = UNSAID
         self._undo.append(audit, (prev, *written))
 

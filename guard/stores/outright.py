@@ -26,6 +26,7 @@ class OutrightLedger:
     __slots__ = ()
     _tables: Backend
     _epoch: int
+    _one_writer: bool
     blocking: bool
 
     def _claim(self, tables: Tables, command: Claim, given: Plain | None) -> ClaimAnswer:
@@ -34,7 +35,7 @@ class OutrightLedger:
     @property
     def at_once(self) -> bool:
         """Whether the store has one writer. Where several write, a transaction of many steps would wait for another's in the wrong order."""
-        return bool(getattr(self._tables, "one_writer", False))
+        return self._one_writer
 
     def blocked(self, command: FindBlocked) -> CallRow | None:
         """An unresolved call that keeps others on its target from starting."""

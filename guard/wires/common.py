@@ -195,6 +195,8 @@ def _numbers(value: Json) -> Json:
 def usage_of(reply: object, tokens_in: Sequence[str], tokens_out: str) -> Usage:
     """The usage of a response: the named counts, the first of `tokens_in` required. Unknown when one is no count of tokens."""
     usage, model = look(reply, "usage"), look(reply, "model")
+    if usage is None:
+        return Usage(model=model if isinstance(model, str) else "", known=False)
     first, *more = [look(usage, field) for field in tokens_in]
     counts = [first, *(0 if count is None else count for count in more)]
     return counted(model, counts, [look(usage, tokens_out)], look(usage, "cost"))

@@ -156,6 +156,8 @@ def _proposed(name: str, item: object) -> Json:
 def _words(message: JsonObject) -> str:
     """What the model wrote. A host that does not take reasoning apart leaves it at the head, up to the tag that ends it."""
     content = message.get("content")
+    if not content:
+        return ""
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
     text = words_of(look(part, "text") if look(part, "type") == "text" else None for part in parts)
     begun, ended, said = text.rpartition(_REASONED)

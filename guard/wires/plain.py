@@ -107,12 +107,16 @@ def apart(value: object, levels: int) -> Json:
         fields = shallow(value)
     except WireError:
         return UNREADABLE
-    return {name: apart(item, 0 if name in _PAYLOADS else levels - 1) for name, item in fields.items()}
+    return {
+        name: item if type(item) is str else apart(item, 0 if name in _PAYLOADS else levels - 1) for name, item in fields.items()
+    }
 
 
 def shallow(value: object) -> dict[str, object]:
     """The fields of a dict or object, their values as they are. Raises WireError for what is neither."""
-    return {_key(key): item for key, item in value.items()} if isinstance(value, dict | Mapping) else attributes(value)
+    if not isinstance(value, dict | Mapping):
+        return attributes(value)
+    return {key if type(key) is str else _key(key): item for key, item in value.items()}
 
 
 def _key(key: object) -> str:
@@ -157,6 +161,8 @@ def _model_fields(value: object, names: Mapping[str, str]) -> dict[str, object]:
 
 def look(value: object, name: str) -> object:
     """The field `name` of a dict or object; None when it has none."""
+    if value is None or type(value) is dict:
+        return None if value is None else value.get(name)
     return value.get(name) if isinstance(value, dict | Mapping) else getattr(value, name, None)
 
 
@@ -170,6 +176,8 @@ def whole(message: object, *, blobs: bool = False) -> JsonObject:
 
 def sendable(value: Json) -> Json:
     """`value` as an HTTP client can send it: lone halves of a surrogate pair become U+FFFD, numbers that no text can say null."""
+    if type(value) is str and value.isascii():
+        return value
     try:
         encode(value).encode()
     except ValueError:
