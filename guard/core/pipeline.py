@@ -173,8 +173,10 @@ def judge(board: Board, *, known: bool = True) -> p.Flow[dict[int, p.Ledger]]:
 def _hidden(board: Board) -> p.Flow[Hidden]:
     """Read the values behind the handles that the calls may be given, and say what else to look for."""
     signs = Signs(types=board.context.policy.types, masks=board.context.redactor.masks)
+    if not signs.types:  # no tool of this policy gives out a handle or is given one back
+        return Hidden(signs=signs)
     hidden = Hidden(signs=signs, name=Sealer(board.context.redactor, board.context.ref).named)
-    handles = wanted_handles((call for _, call in board.having(ParsedCall)), hidden) if signs.types else ()
+    handles = wanted_handles((call for _, call in board.having(ParsedCall)), hidden)
     return replace(hidden, vault=(yield from p.ask(p.LoadHandles(ref=board.context.ref, handles=handles)))) if handles else hidden
 
 
