@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from wire_helpers import message
+from wire_helpers import message, spelled
 
 from crash import fleet, scene
 from crash.cast import Stage
@@ -38,7 +38,7 @@ def chat_of(guard: Guard, wire: str) -> Any:
 
 def reply(wire: str, tool: str, *, call_id: str = "c1") -> dict[str, Any]:
     """One message with one call."""
-    return message(wire, (call_id, tool, {"n": 1} if wire == "anthropic" else '{"n": 1}'))
+    return message(wire, (call_id, tool, spelled(wire, {"n": 1})))
 
 
 def main(folder: str, url: str, wire: str, tool: str, where: str, verb: str, how: str) -> str:
@@ -53,8 +53,8 @@ def main(folder: str, url: str, wire: str, tool: str, where: str, verb: str, how
     elif verb == "settle":
         found = chat.settled()
     else:
-        chat.user("go")
-        found = [(outcome.status, outcome.reason) for outcome in chat.handle(reply(wire, tool), history=[GO]).outcomes]
+        history = [chat.user("go")]
+        found = [(outcome.status, outcome.reason) for outcome in chat.handle(reply(wire, tool), history=history).outcomes]
     dice.seam("before the messages are saved")
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
     return json.dumps(found)
