@@ -39,26 +39,27 @@ def _statement(text: str) -> tuple[bytes, bytes]:
     return b"guard_" + hashlib.sha256(text.encode()).hexdigest()[:16].encode(), numbered.encode()
 
 
-def _text(value: str) -> bytes:
-    """Raises StoreError for text that PostgreSQL cannot hold: libpq would cut it at a zero byte."""
-    try:
-        text = value.encode()
-    except UnicodeEncodeError:
-        text = b"\0"
-    if b"\0" in text:
-        raise StoreError("a value cannot be stored as text")
-    return text
-
-
 _GIVEN: Final[dict[type, Callable[[Any], bytes | None]]] = {
-    str: _text,
-    Name: _text,
+    str: str.encode,
+    Name: str.encode,
     int: b"%d".__mod__,
     bool: b"%d".__mod__,
     float: lambda value: repr(value).encode(),
     type(None): lambda _: None,
 }
 """A value as the text that PostgreSQL reads."""
+
+
+def _given(values: Sequence[Any]) -> list[bytes | None]:
+    """Values as texts. Raises StoreError for one that PostgreSQL cannot hold: libpq would cut it at a zero byte."""
+    try:
+        texts = [value.encode() if value.__class__ is str else _GIVEN[value.__class__](value) for value in values]
+    except UnicodeEncodeError:
+        texts = [b"\0"]
+    for text in texts:
+        if text and 0 in text:
+            raise StoreError("a value cannot be stored as text")
+    return texts
 
 
 def _reader(kind: int) -> Callable[[bytes], Any]:
@@ -164,7 +165,7 @@ class Wire:
             opening, self._opening = self._opening, ""
             self.execute(opening)
         name, numbered = _statement(text)
-        given = [_GIVEN[value.__class__](value) for value in values]
+        given = _given(values)
         try:
             if name not in self._prepared and name not in self._pending:
                 self._conn.send_prepare(name, numbered)
