@@ -25,10 +25,11 @@ from test_stores_races import TESTS, race
 from guard.core.ports import Store, Won
 from guard.errors import StoreError
 from guard.extras import install
-from guard.stores import migrations, open_store, schema
+from guard.stores import migrations, open_store, postgres_sql, schema
 from guard.stores.chain import verify_store
 from guard.stores.postgres import postgres_store
 from guard.stores.postgres_chains import chain_of
+from guard.stores.postgres_wire import Wire
 
 
 @pytest.fixture
@@ -226,6 +227,18 @@ def test_an_approval_wakes_who_waits(store: Store, url: str) -> None:
             for wait in waits:
                 wait.result(timeout=10)
         assert time.monotonic() - began < 10
+
+
+def test_a_notice_is_no_part_of_the_vote(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notice inside of a transaction makes all commits of the server wait for each other: it is sent alone, once the vote is committed."""
+    ask(store)
+    sent: list[str] = []
+    execute = Wire.execute
+    monkeypatch.setattr(Wire, "execute", lambda wire, text, values=(): sent.append(text) or execute(wire, text, values))
+    vote(store)
+    told = sent.index(postgres_sql.NOTIFY)
+    assert sent.count(postgres_sql.NOTIFY) == 1
+    assert sent[:told].count("COMMIT") == sent[:told].count(postgres_sql.BEGIN_WRITE) >= 1
 
 
 def test_a_wait_ends_by_itself_and_when_nobody_can_be_asked(store: Store) -> None:
