@@ -262,3 +262,34 @@ def test_a_process_that_ends_with_it_leaves_the_call_unknown(tmp_path: Path, kin
         assert said(life.chat(after).handle(reply(("once", 1)), history=history).outcomes[0]) == UNKNOWN
         assert len(life.ran) == 1
         assert [call.tool for call in after.unknown.list()] == ["once"]
+
+
+def put_back(url: str) -> Callable[[], None]:
+    """A backup of the database as it is now; calling what this gives puts it back in its place."""
+    name, server = _name(url), postgres_kit.server(safe=False)
+    postgres_kit.run(server, _ended(url), f"CREATE DATABASE {name}_backup TEMPLATE {name}")
+
+    def back() -> None:
+        postgres_kit.run(server, f"DROP DATABASE {name} WITH (FORCE)", f"ALTER DATABASE {name}_backup RENAME TO {name}")
+
+    return back
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_database_that_was_put_back(tmp_path: Path, when: str) -> None:
+    """A program that knows of later records starts nothing any more; what it was at is unknown, and no outcome is told as written."""
+    with on("postgres", tmp_path) as (life, place, another):
+        guard = life.process()
+        chat = life.chat(guard)
+        chat.user("go")
+        back = put_back(place)
+        assert said(chat.handle(reply(("once", 1))).outcomes[0]) == DONE
+        if when == "before":
+            back()
+        else:
+            life.answers["once"] = lambda n: back() or {"acted": n}
+        [told] = chat.handle(reply(("once", 2), call_id="d")).outcomes
+        assert said(told) == (("refused", "store_restored") if when == "before" else UNKNOWN)
+        assert said(chat.handle(reply(("once", 3), call_id="e")).outcomes[0]) == ("refused", "store_restored")
+        assert [n for _, n, _ in life.ran] == ([1] if when == "before" else [1, 2])
+        another()
