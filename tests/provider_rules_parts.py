@@ -89,6 +89,10 @@ def check_bedrock(body: dict) -> None:
 
 def _bedrock_uses(message: dict, where: str) -> list[str]:
     uses = [block["toolUse"] for block in message["content"] if "toolUse" in block]
+    own = {use["toolUseId"] for use in uses if use.get("type") == "server_tool_use"}  # answered by the provider, there and then
+    ran = {block["toolResult"]["toolUseId"] for block in message["content"] if "toolResult" in block}
+    need(own == ran, f"{where}: calls of the provider's own tools {own}, their results {ran}")
+    uses = [use for use in uses if use["toolUseId"] not in own]
     need("reasoningContent" not in message["content"][-1], f"{where}: the final block cannot be thinking")
     ids = [use.get("toolUseId") for use in uses]
     for use in uses:

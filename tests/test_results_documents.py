@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from reports import EVERY, outcome, start, states
-from wire_helpers import answers
+from wire_helpers import answers, message, spelled
+from wire_helpers import outcome as made
 from wire_models import accepted
 
 from guard.core.model import Image, Outcome
 from guard.integrations.mcp.results import result_of
 from guard.tools.results import normalise
+from guard.wires import wire as wire_of
 
 RAW = b"%PDF-1.7\n" + bytes(2_000)
 PDF = base64.b64encode(RAW).decode()
@@ -128,11 +131,27 @@ def test_a_pdf_goes_on_where_policy_and_wire_take_it(tmp_path: Path, wire: str, 
     elif wire == "openai-responses":
         assert found == [{"type": "input_file", "filename": "document.pdf", "file_data": f"data:application/pdf;base64,{PDF}"}]
     elif wire == "bedrock-converse":
-        assert found == [{"document": {"format": "pdf", "name": "document c1-2", "source": {"bytes": RAW}}}]
+        assert found == [{"document": {"format": "pdf", "name": "document c1-1-2", "source": {"bytes": RAW}}}]
     elif wire == "gemini":
         assert found == [{"mimeType": "application/pdf", "data": PDF}]
     else:
         assert NOTE in desk.result("c1")
+
+
+@EVERY
+def test_a_pdf_of_a_call_that_was_held_follows_too(wire: str) -> None:
+    """What a person let through comes in a message of its own, with its document where the wire takes one, and no two of a request have one name."""
+    call = wire_of(wire).read(message(wire, ("c1", "look", spelled(wire, "{}")))).calls[0]
+    held = [made(call, ("the page", PAPER), approval=f"ap_{turn}", turn=turn) for turn in (1, 2)]
+    results = [wire_of(wire).results(wire_of(wire).read(message(wire, ("c1", "look", spelled(wire, "{}")))), held[:1])]
+    told = [*results[0], *wire_of(wire).follow_up(held), *wire_of(wire).follow_up(held[1:])]
+    text = json.dumps(wire_of(wire).dump(told))
+
+    assert text.count(PDF) == (0 if wire == "openai-chat" else 4)
+    assert text.count(NOTE) == (4 if wire == "openai-chat" else 0)
+    accepted(wire, told)
+    names = re.findall(r'"name": "(document [^"]*)"', text)
+    assert len(names) == len(set(names)) == (4 if wire == "bedrock-converse" else 0)
 
 
 @EVERY

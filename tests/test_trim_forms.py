@@ -96,6 +96,22 @@ def test_pictures_behind_results_go_with_their_labels(calls: tuple[str | None, .
     legal("gemini", short)
 
 
+@pytest.mark.parametrize("name", sorted(WIRES))
+def test_documents_go_as_pictures_do(name: str) -> None:
+    """An old PDF is large whatever stands beside it: on every wire it is gone from a history that has to be short, and so is a new one."""
+    chat = wire(name)
+    reply = chat.read(message(name, *((call, "paper", chat_arguments(name)) for call in ("c1", "c2"))))
+    paper = Image(data="JVBERi0xLjcg" + "A" * 8_000, media_type="application/pdf")
+    contents: list[list[str | Image]] = [["a page", paper, PICTURE], [paper]]
+    held = chat.results(reply, [given_outcome(call, content) for call, content in zip(reply.calls, contents, strict=True)])
+    for last in ([], chat.stored(chat.read(message(name)))):
+        given = [chat.user("Look."), *chat.stored(reply), *held, *last]
+        short = shortened(name, given)
+        assert "AAAAAAAA" not in str(chat.dump(short))
+        assert shortened(name, short) == short
+        legal(name, short)
+
+
 def given_outcome(call: Any, content: list[str | Image]) -> Any:
     from wire_helpers import outcome
 

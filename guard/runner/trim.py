@@ -169,6 +169,8 @@ def reduced(place: Place, needed: Sequence[Path]) -> str | None:
         return None
     if is_notice(place.text):
         return shortened(place.text, _NOTICE)
+    if not place.text.strip():
+        return _left_out(place).strip()  # no provider takes a blank text
     inside = opened(place.text)
     body, closed = (place.text, str) if inside is None else inside
     text = body if isinstance(body, str) else place.text

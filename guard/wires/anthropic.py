@@ -24,6 +24,7 @@ from guard.wires.texts import blocks_of, follow_up_blocks, spoken, text_of, word
 
 SPELLING = Spelling(most=128)
 _CUT = ("max_tokens", "model_context_window_exceeded")
+_PAUSES = ("pause_turn", "compaction")
 _TOKENS_IN = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _THINKING = frozenset({"thinking", "redacted_thinking"})
 _NO_TEXT: JsonObject = {"type": "text", "text": "(no text)"}
@@ -53,7 +54,7 @@ class Anthropic(Base):
             store=store,
             kept=calls if store == message else _calls(store, "")[0],
             words=_words(message) if calls else "",
-            paused=stop == "pause_turn" and not calls,
+            paused=stop in _PAUSES and not calls,
         )
 
     def results(self, reply: Reply, outcomes: Sequence[Outcome]) -> list[JsonObject]:
@@ -74,7 +75,7 @@ class Anthropic(Base):
         """See Wire."""
         if not outcomes:
             return []
-        return [{"role": "user", "content": _content(follow_up_blocks(outcomes))}]
+        return [{"role": "user", "content": _content(follow_up_blocks(outcomes, documents=True))}]
 
     def closed(self, reply: Reply, after: Sequence[JsonObject], outcomes: Mapping[int, Outcome]) -> list[JsonObject]:
         """See guard.wires.history.Closing. All results stand in one user message, before what else the first with results says."""

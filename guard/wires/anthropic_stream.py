@@ -84,6 +84,11 @@ class Blocks:
         if kind == "citations_delta":
             block = self._block(index, "text")
             block["citations"] = [*(block.get("citations") or []), plain(look(delta, "citation"))]
+        elif kind == "compaction_delta":
+            block = self._block(index, "compaction")
+            for place in ("content", "encrypted_content"):
+                if isinstance(piece := look(delta, place), str):
+                    block[place] = (block.get(place) or "") + piece
         elif isinstance(kind, str) and kind in _PIECES:
             form, place = _PIECES[kind]
             piece = look(delta, place)

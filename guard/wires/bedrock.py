@@ -87,7 +87,9 @@ class Bedrock(Base):
 
     def follow_up(self, outcomes: Sequence[Outcome]) -> list[JsonObject]:
         """See Wire."""
-        return [as_bytes({"role": "user", "content": _content(follow_up_blocks(outcomes))})] if outcomes else []
+        blocks = follow_up_blocks(outcomes, documents=True) if outcomes else []
+        named = " ".join(["settled", *map(_named, outcomes)])
+        return [as_bytes({"role": "user", "content": _content(blocks, named)})] if blocks else []
 
     def close(
         self, history: Sequence[object], index: int, reply: Reply, outcomes_by_position: Mapping[int, Outcome]
@@ -225,12 +227,17 @@ def _result(reply: Reply, position: int, outcome: Outcome) -> JsonObject:
     if outcome.error:  # models behind this wire take only text in an error
         blocks = ("\n".join(map(spoken, blocks)),)
     status = {"status": "error"} if outcome.error else {}
-    return {"toolResult": {"toolUseId": call, "content": _content(blocks, call), **status}}
+    return {"toolResult": {"toolUseId": call, "content": _content(blocks, _named(outcome)), **status}}
 
 
-def _content(blocks: Sequence[Block], call: str = "") -> list[JsonObject]:
+def _named(outcome: Outcome) -> str:
+    """What tells a call from those of other turns, where models give the same ids again."""
+    return f"{outcome.call_id} {outcome.turn}"
+
+
+def _content(blocks: Sequence[Block], named: str) -> list[JsonObject]:
     return [
-        _image(block, f"{call} {number}") if isinstance(block, Image) else {"text": text_of(block)}
+        _image(block, f"{named} {number}") if isinstance(block, Image) else {"text": text_of(block)}
         for number, block in enumerate(blocks, 1)
     ]
 

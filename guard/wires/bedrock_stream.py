@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from guard.core.values import JsonObject
-from guard.wires.plain import look, plain, shallow
+from guard.wires.plain import look, plain, read_json, shallow
 from guard.wires.streams import CUT_OFF, STREAMED, worst
 
 WHOLE = frozenset({"end_turn", "tool_use", "stop_sequence"})
@@ -63,8 +63,8 @@ class Blocks:
                 use[STREAMED] = use.get(STREAMED, "") + _text(look(piece, "input"))
             elif kind == "reasoningContent":
                 _think(block.setdefault("reasoningContent", {}), piece)
-            elif kind == "citation":
-                block.setdefault("citationsContent", {"content": [], "citations": []})["citations"].append(plain(piece))
+            else:
+                _beside(block, kind, piece)
 
     def cut(self) -> None:
         """See Assembly."""
@@ -93,11 +93,32 @@ def _think(thinking: dict[str, Any], piece: object) -> None:
         text["signature"] = text.get("signature", "") + signature
 
 
+def _beside(block: dict[str, Any], kind: str, piece: object) -> None:
+    """A piece of what the provider brings itself: a source, or what a tool of its own gave."""
+    given: Any = plain(piece, blobs=True)
+    if kind == "citation":
+        block.setdefault("citationsContent", {"content": [], "citations": []})["citations"].append(given)
+    elif kind == "toolResult":
+        result = block.setdefault("toolResult", {})
+        result["content"] = [*result.get("content", []), *given]
+    elif kind == "image":
+        block["image"] = {**block.get("image", {}), **given}
+
+
 def _whole(block: dict[str, Any]) -> dict[str, Any]:
-    """A block with its pieces. A text with citations is one block in an answer that came whole."""
+    """A block with its pieces. A text with citations is one block in an answer that came whole.
+
+    Of a tool that the provider runs itself the arguments are decoded here, and its result is a list, however little of it came.
+    """
     if "citationsContent" in block and "text" in block:
         return {"citationsContent": {**block["citationsContent"], "content": [{"text": block["text"]}]}}
+    if "toolResult" in block:
+        return {**block, "toolResult": {"content": [], **block["toolResult"]}}
     use = block.get("toolUse")
-    if use is not None and not use.get(STREAMED, "").strip():
-        return {**block, "toolUse": {"input": {}, **{name: item for name, item in use.items() if name != STREAMED}}}
-    return block
+    if use is None:
+        return block
+    text, rest = use.get(STREAMED, ""), {name: item for name, item in use.items() if name != STREAMED}
+    if use.get("type") == "server_tool_use":
+        read = read_json(text)
+        return {**block, "toolUse": {**rest, "input": read if isinstance(read, dict) else {}}}
+    return block if text.strip() else {**block, "toolUse": {"input": {}, **rest}}

@@ -80,7 +80,7 @@ class Gemini(Base):
 
     def follow_up(self, outcomes: Sequence[Outcome]) -> list[JsonObject]:
         """See Wire."""
-        blocks = follow_up_blocks(outcomes) if outcomes else []
+        blocks = follow_up_blocks(outcomes, documents=True) if outcomes else []
         parts = [_picture(block) if isinstance(block, Image) else {"text": text_of(block)} for block in blocks]
         return [{"role": "user", "parts": parts}] if parts else []
 

@@ -82,7 +82,7 @@ class OpenAIResponses(Base):
 
     def follow_up(self, outcomes: Sequence[Outcome]) -> list[JsonObject]:
         """See Wire."""
-        return [{"role": "user", "content": content(follow_up_blocks(outcomes))}] if outcomes else []
+        return [{"role": "user", "content": content(follow_up_blocks(outcomes, documents=True))}] if outcomes else []
 
     def closed(self, reply: Reply, after: Sequence[JsonObject], outcomes: Mapping[int, Outcome]) -> list[JsonObject]:
         """See guard.wires.history.Closing. Results that stand further down move up; other items between them follow."""

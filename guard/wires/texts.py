@@ -92,11 +92,11 @@ def followed(approval: str) -> str:
     return f"approval {approval}"
 
 
-def follow_up_blocks(outcomes: Sequence[Outcome]) -> list[Block]:
-    """The follow-up as blocks, neighbouring texts joined."""
+def follow_up_blocks(outcomes: Sequence[Outcome], *, documents: bool = False) -> list[Block]:
+    """The follow-up as blocks, neighbouring texts joined; `documents` as for `blocks_of`."""
     blocks: list[Block] = [FOLLOW_UP]
     for outcome in outcomes:
-        for block in (f"{outcome.tool} ({_which(outcome)}): {outcome.status}", *blocks_of(outcome)):
+        for block in (f"{outcome.tool} ({_which(outcome)}): {outcome.status}", *blocks_of(outcome, documents=documents)):
             if isinstance(block, Image) or isinstance(blocks[-1], Image):
                 blocks.append(block)
             else:

@@ -86,7 +86,7 @@ class OpenAIResponsesTrimmer(_Content):
 
 
 class AnthropicTrimmer(_Content):
-    """Results are blocks of a message of the user's role, pictures among them."""
+    """Results are blocks of a message of the user's role, pictures and documents among them."""
 
     __slots__ = ()
     wire: ClassVar[Pairing] = Anthropic()
@@ -96,7 +96,7 @@ class AnthropicTrimmer(_Content):
         for part, block in _blocks(message, "content"):
             if look(block, "type") == "tool_result":
                 inner, name = block.get("content"), given_id(block.get("tool_use_id"))
-                yield Result(part=part, id=name, text=_joined(inner), pictures=_count(inner, ("image",)))
+                yield Result(part=part, id=name, text=_joined(inner), pictures=_count(inner, ("image", "document")))
 
     def replaced(self, message: JsonObject, texts: Mapping[int, str]) -> JsonObject:
         """See Trim."""
@@ -137,7 +137,7 @@ class BedrockTrimmer(Trim):
 
 
 class GeminiTrimmer(Trim):
-    """Results are parts of a content of the user's role, objects each; their pictures stand behind them in the same content.
+    """Results are parts of a content of the user's role, objects each; their pictures and documents stand behind them in the same content.
 
     A result's part is its number among the results, so that it stays what it is when pictures go.
     """
@@ -241,7 +241,7 @@ def _pictures(parts: list[Any]) -> dict[int, JsonObject]:
     return found
 
 
-_LINE = re.compile(r"Picture \d+, from .*:")
+_LINE = re.compile(r"(?:Picture|Document) \d+, from .*:")
 
 
 def _is_label(part: object) -> bool:
