@@ -86,6 +86,10 @@ class Way:
     def told(self, tool: str) -> str:
         return str(self.chat.in_force.names(self.chat.wire).show(tool))
 
+    def late(self) -> None:
+        """Let so much time go by that nobody can decide any more about a question of a second."""
+        CLOCK.now += 2
+
     def turn(self, calls: tuple[Call, ...], *, cut: bool = False) -> list[Seen]:
         """Handle one message with these calls."""
         named = [(call_id, self.told(tool), text) for call_id, tool, text in calls]
@@ -170,6 +174,8 @@ def _never() -> None:
     raise AssertionError("only the guard runs a tool")
 
 
+CLOCK = Clock()
+"""The time of every guard of the scenarios."""
 CUT_AT = {"gemini": -1}
 """How many events are missing where a stream is cut; of the others three."""
 CUT: dict[str, dict[str, Any]] = {
@@ -205,7 +211,7 @@ def loaded(folder: Path) -> Guard:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PolicyWarning)
         checks = {"is_odd": is_odd, "breaks": breaks}
-        guard = Guard.load(folder, tools=TOOLS, store="memory://", checks=checks, clock=Clock())
+        guard = Guard.load(folder, tools=TOOLS, store="memory://", checks=checks, clock=CLOCK)
     guard.resource("order")(lambda order: {"owner": order} if order != "none" else 1 / 0)
     return guard
 
@@ -231,8 +237,14 @@ def play(way: Way, scenario: Scenario) -> list[Seen]:
     if scenario.before:
         for call in scenario.before:
             assert [one.status for one in way.turn((call,))] == ["done"]
+    if scenario.stop:
+        chief = replace(BOSS, tenant=way.tenant)
+        way.guard.kills.set(by=chief, reason="a test", tool=scenario.calls[0][1], tenant=way.tenant)
     found = way.turn(scenario.calls, cut=scenario.cut)
-    if scenario.decide:
+    if scenario.decide == "expire":
+        way.late()
+        found += way.again(scenario.calls)
+    elif scenario.decide:
         [approval] = [one for one in way.guard.approvals.list() if one.tenant == way.tenant]
         getattr(way.guard.approvals, scenario.decide)(approval.id, approver=replace(BOSS, tenant=way.tenant))
         found += way.again(scenario.calls)

@@ -42,8 +42,14 @@ tools:
   paper: {kind: read, allow: [staff]}
   none: {kind: read, allow: [staff]}
   write: {kind: read, allow: [staff], handles: {to: email}}
+  spend: {kind: action, allow: [staff], approve: never, limits: {sum: n, at_most: price.total}}
+  brief: {kind: action, allow: [staff], approve: {by: [boss], expires: 1s}}
+  book: {kind: action, allow: [staff], approve: never, timeout: 50ms, unknown: {target: [room]}}
+  long: {kind: read, allow: [staff]}
+  stopped: {kind: read, allow: [staff]}
   formed: {kind: read, allow: [staff], result: {schema: {type: object, required: [n]}}}
 limits: {run: {calls: 60, equal: 3}}
+ceilings: {result_text: 5000}
 """
 STAFF = Session(principal="E1", roles=("staff",))
 BOSS = Session(principal="B1", roles=("boss",))
@@ -67,7 +73,7 @@ PAPER = Image(data="JVBERi0xLjcgAAE=", media_type="application/pdf")  # a docume
 TOOLS: dict[str, Callable[..., Any]] = {
     **{
         name: lambda n=0: {"n": n}
-        for name in ("look", "act", "crm.find", "odd", "torn", "after", "closed", "capped", "twice", "held")
+        for name in ("look", "act", "crm.find", "odd", "torn", "after", "closed", "capped", "twice", "held", "spend", "brief", "stopped")
     },
     **{name: lambda user: {"user": user} for name in ("mine", "strict")},
     "level": lambda level: level,
@@ -83,6 +89,8 @@ TOOLS: dict[str, Callable[..., Any]] = {
     "shot": lambda: ["the page", PNG, "end"],
     "paper": lambda: ["the page", PAPER, "end"],
     "none": lambda: None,
+    "book": lambda room, n=0: _waits(),
+    "long": lambda: {"mail": "ann@example.com", "note": "x" * 6_000},
     "write": lambda to, note="": {"to": to},
     "formed": lambda: {"m": "17"},
     "unlisted": lambda: "never",
@@ -103,7 +111,7 @@ Call = tuple[Any, str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """One thing that happens. `then` are statuses and reasons in call order; `text`: only where arguments are text; `turn`: only in a turn."""
+    """One thing that happens. `then` are statuses and reasons in call order; `text`: only where arguments are text; `turn`: only in a turn. `stop`: an operator stops the tool before; `decide`: what a person does, or `expire` where nobody does anything."""
 
     calls: tuple[Call, ...]
     then: tuple[tuple[str, str | None], ...]
@@ -111,6 +119,7 @@ class Scenario:
     cut: bool = False
     text: bool = False
     turn: bool = False
+    stop: bool = False
     decide: str = ""
     after: tuple[tuple[str, str | None], ...] = ()
 
@@ -148,6 +157,8 @@ SCENARIOS: dict[str, Scenario] = {
     "refuse: a prerequisite": one("after", "refused", "prerequisite_missing"),
     "refuse: not permitted": one("closed", "refused", "not_authorized"),
     "refuse: a rule": one("capped", "refused", "rule_refused", '{"n": 6}'),
+    "refuse: stopped by an operator": one("stopped", "refused", "killed", stop=True),
+    "refuse: a limit that cannot be measured": one("spend", "refused", "limit_unknown", '{"n": 1}'),
     "grounded": one("pay", "done", None, '{"total": 12.5}', before=(("p1", "price", "{}"),)),
     "after another": one("after", "done", None, before=(("p1", "price", "{}"),)),
     "limit": one("twice", "refused", "limit_reached", '{"n": 3}', before=(("p1", "twice", '{"n": 1}'), ("p2", "twice", '{"n": 2}'))),
@@ -155,6 +166,7 @@ SCENARIOS: dict[str, Scenario] = {
     "hold": one("held", "held", "held_for_approval", '{"n": 1}'),
     "hold, approved": one("held", "held", "held_for_approval", '{"n": 1}', decide="approve", after=(DONE,)),
     "hold, declined": one("held", "held", "held_for_approval", '{"n": 1}', decide="reject", after=(("refused", "approval_rejected"),)),
+    "hold, nobody decides": one("brief", "held", "held_for_approval", '{"n": 1}', decide="expire", after=(("refused", "approval_expired"),)),
     "mix": Scenario(
         calls=(("a", "look", '{"n": 1}'), ("b", "held", '{"n": 2}'), ("c", "closed", "{}"), ("d", "act", '{"n": 4}'), ("e", "fails", "{}")),
         then=(DONE, HELD, ("refused", "not_authorized"), DONE, ("failed", "tool_failed")),
@@ -164,6 +176,11 @@ SCENARIOS: dict[str, Scenario] = {
     "a result in another form": one("formed", "failed", "result_invalid"),
     "time-out of a look-up": one("slow", "failed", "tool_timed_out"),
     "time-out of an action": one("sent", "unknown", "outcome_unknown"),
+    "an earlier one is unknown": Scenario(
+        calls=(("a", "book", '{"room": "7", "n": 1}'), ("b", "book", '{"room": "7", "n": 2}')),
+        then=(("unknown", "outcome_unknown"), ("refused", "earlier_unknown")),
+    ),
+    "a result that is too long to be looked through": one("long", "failed", "result_withheld"),
     "one id twice": Scenario(calls=(("x", "act", '{"n": 1}'), ("x", "act", '{"n": 2}')), then=(DONE, DONE)),
     "empty ids": Scenario(calls=(("", "act", '{"n": 1}'), ("", "look", '{"n": 2}')), then=(DONE, DONE)),
     "redaction": one("private", "done"),
@@ -171,3 +188,16 @@ SCENARIOS: dict[str, Scenario] = {
     "text and document": one("paper", "done"),
     "nothing": one("none", "done"),
 }  # fmt: skip
+APART: dict[str, str] = {
+    "not_offered": "test_framework_langchain.py",  # a child conversation
+    "policy_failed": "test_promises.py",
+    "approval_invalid": "test_reports_approval_binding.py",
+    "conflict": "test_effects_ways.py",
+    "did_not_happen": "test_truth.py",
+    "interrupted": "test_conformance.py",
+    "lease_over": "test_leases.py",
+    "store_unavailable": "test_promises.py",
+    "store_restored": "test_stores_restored.py",
+    "internal_error": "test_stores_rows.py",  # nothing is known that brings it about
+}
+"""Reasons that no call brings about by what it is: outages, cancelling, what people and other programs did meanwhile. Each with the test that has it."""

@@ -34,7 +34,7 @@ from guard.web.app import application
 from guard.web.remote import Remote
 from guard.web.tokens import Tokens
 
-HASTY = ("slow", "sent")
+HASTY = ("slow", "sent", "book")
 """Tools of the scenarios whose time-out the policy makes shorter than they take."""
 SERVER = Path(__file__).parent / "conformance_server.py"
 
@@ -61,6 +61,9 @@ class Elsewhere(Way):
     @property
     def own(self) -> dict[str, str]:
         return {self.tenant: "default"}
+
+    def late(self) -> None:
+        time.sleep(1.1)
 
     def newest(self, count: int) -> list[Any]:
         rows = [row.outcome for row in self.guard.store.rows(self.chat.ref) if row.outcome is not None]
