@@ -73,7 +73,21 @@ PAPER = Image(data="JVBERi0xLjcgAAE=", media_type="application/pdf")  # a docume
 TOOLS: dict[str, Callable[..., Any]] = {
     **{
         name: lambda n=0: {"n": n}
-        for name in ("look", "act", "crm.find", "odd", "torn", "after", "closed", "capped", "twice", "held", "spend", "brief", "stopped")
+        for name in (
+            "look",
+            "act",
+            "crm.find",
+            "odd",
+            "torn",
+            "after",
+            "closed",
+            "capped",
+            "twice",
+            "held",
+            "spend",
+            "brief",
+            "stopped",
+        )
     },
     **{name: lambda user: {"user": user} for name in ("mine", "strict")},
     "level": lambda level: level,

@@ -267,10 +267,14 @@ def shown_schema(desk: Desk, tool: str) -> dict[str, Any]:
     return dict(offered(desk.chat.tools))[tool]
 
 
+SHAPES = ("parameters", "input_schema", "parametersJsonSchema", "inputSchema")
+"""Where the schema of a tool stands, wire by wire."""
+
+
 def offered(tools: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Name and parameters of every tool that is offered, whatever the wire."""
     for body in _bodies(tools):
-        found = next(body[key] for key in ("parameters", "input_schema", "parametersJsonSchema", "inputSchema") if key in body)
+        found = next(body[key] for key in SHAPES if key in body)
         yield body["name"], found.get("json", found)
 
 

@@ -57,7 +57,12 @@ def test_a_cancelled_turn_is_closed_on_every_wire(tmp_path: Path, name: str, for
         return n
 
     async def go(guard: AsyncGuard) -> list[Any]:
-        chat = guard.open(Session(principal="E1", roles=("staff",)), wire=name, conversation="c", held="suspend" if form == "suspended" else "answer")
+        chat = guard.open(
+            Session(principal="E1", roles=("staff",)),
+            wire=name,
+            conversation="c",
+            held="suspend" if form == "suspended" else "answer",
+        )
         history: list[Any] = [chat.user("go")]
         texts = [(f"c{n}", "act", json.dumps({"n": n})) for n in (1, 2, 3)]
         said = message(name, *((call, tool, spelled(name, text)) for call, tool, text in texts))

@@ -106,10 +106,14 @@ def test_a_text_document_is_redacted_as_text(tmp_path: Path, wire: str, form: st
     assert ("about it." in said, "ann@example.com" in json.dumps(desk.history), ENCODED in said) == (True, False, False)
 
 
+TAKES = frozenset({"anthropic", "openai-responses", "gemini", "bedrock-converse"})
+"""The wires that take a PDF from a tool."""
+
+
 def taken(wire: str, messages: list[Any]) -> list[Any]:
     """The documents in what went back, in the wire's own form."""
     text = json.dumps(messages, default=lambda raw: base64.b64encode(raw).decode())
-    assert (PDF in text) is (wire != "openai-chat")
+    assert (PDF in text) is (wire in TAKES)
     inside = dict(answers(wire, messages))["c1"]
     if wire == "gemini":
         return [part["inlineData"] for message in messages for part in message["parts"] if "inlineData" in part]
@@ -147,8 +151,8 @@ def test_a_pdf_of_a_call_that_was_held_follows_too(wire: str) -> None:
     told = [*results[0], *wire_of(wire).follow_up(held), *wire_of(wire).follow_up(held[1:])]
     text = json.dumps(wire_of(wire).dump(told))
 
-    assert text.count(PDF) == (0 if wire == "openai-chat" else 4)
-    assert text.count(NOTE) == (4 if wire == "openai-chat" else 0)
+    assert text.count(PDF) == (4 if wire in TAKES else 0)
+    assert text.count(NOTE) == (0 if wire in TAKES else 4)
     accepted(wire, told)
     names = re.findall(r'"name": "(document [^"]*)"', text)
     assert len(names) == len(set(names)) == (4 if wire == "bedrock-converse" else 0)

@@ -91,3 +91,26 @@ def test_the_readme_names_every_verb_that_a_wire_must_have() -> None:
     named = set(re.findall(r"`(\w+)`", text.partition("with `name`")[2].partition("What each must")[0]))
     own = {name for name, value in vars(Toy).items() if callable(value) and not name.startswith("_")}
     assert own == named - {"name", "most_calls", "spelling"}
+
+
+def test_every_table_that_the_readme_names_is_there() -> None:
+    """What a newcomer is sent to exists where "Add a wire" says."""
+    step = (
+        (Path(__file__).parent.parent / "README.md")
+        .read_text("utf-8")
+        .partition("\n5. Add the wire's form")[2]
+        .partition("\n\n")[0]
+    )
+    waiting: list[str] = []
+    found = 0
+    for name in re.findall(r"`([^`]+)`", step.partition(" Then `")[0]):
+        if not name.endswith(".py"):
+            waiting.append(name)
+            continue
+        text = (Path(__file__).parent.parent / "tests" / Path(name).name).read_text("utf-8")
+        for one in waiting:
+            assert re.search(rf"^(def )?{re.escape(one)}\b", text, re.MULTILINE), (one, name)
+        found += len(waiting)
+        waiting = []
+    assert found >= 15
+    assert waiting == []
