@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openai.types.chat import ChatCompletionChunk
 from wire_helpers import every, message, spelled
 from wire_talk import EVENTS, chunk
 
@@ -128,6 +129,38 @@ def test_chat_chunks_of_every_host(deltas: list[list[dict[str, Any]]], wanted: l
     assert [(tool, arguments) for _, tool, arguments in wanted] == [(tool, arguments) for _, tool, arguments in found]
     assert all(given in ("", call) for (given, _, _), (call, _, _) in zip(wanted, found, strict=True))
     assert not reply.truncated
+
+
+MESSAGES = {
+    "at once": [{"tool_calls": [fn(index=0, id="c1", name="look", arguments='{"q":"ab"}')]}],
+    "in pieces": [
+        {"tool_calls": [fn(index=0, id="c1", name="look", arguments='{"q":')]},
+        {"tool_calls": [fn(index=0, arguments='"ab"}')]},
+    ],
+}
+
+
+@pytest.mark.parametrize("form", [dict, ChatCompletionChunk.model_construct], ids=["dicts", "the SDK's"])
+@pytest.mark.parametrize(
+    "besides",
+    [{}, {"delta": None}, {"delta": {}}, {"delta": {"role": "assistant", "content": ""}}],
+    ids=["no delta", "null", "an empty one", "a role"],
+)
+@pytest.mark.parametrize("messages", MESSAGES.values(), ids=MESSAGES)
+def test_a_message_in_place_of_deltas_is_read(messages: list[dict[str, Any]], besides: dict[str, Any], form: Any) -> None:
+    """A host that streams the form of a whole reply loses no call."""
+    chunks = [chunk({}) | {"choices": [{"index": 0, "message": one, "finish_reason": None, **besides}]} for one in messages]
+    reply, _ = collected("openai-chat", [form(**one) for one in (*chunks, chunk({}, "tool_calls"))])
+    assert [opened(call) for call in reply.calls] == ONE
+    assert not reply.truncated
+
+
+def test_a_message_beside_deltas_repeats_them() -> None:
+    """And is not read: what it says came in pieces before."""
+    told = [fn(index=0, id="c1", name="look", arguments='{"q":"ab"}')]
+    last = chunk({}) | {"choices": [{"index": 0, "delta": {}, "message": {"tool_calls": told}, "finish_reason": "tool_calls"}]}
+    reply, _ = collected("openai-chat", [chunk({"tool_calls": told}), last])
+    assert [opened(call) for call in reply.calls] == ONE
 
 
 ENDS = {

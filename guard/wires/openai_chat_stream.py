@@ -2,7 +2,7 @@
 
 Which call a piece belongs to: a known id on its index, else the newest call of that index; a new id, or a name once arguments have begun,
 starts a new call. Compatible hosts are read as well: no index, no id, an id or name in every piece, all calls on index 0, whole objects as
-arguments. Pieces are joined and never repaired. Comes after `streams`, before the wire.
+arguments, a `message` where no `delta` said anything. Pieces are joined and never repaired. Comes after `streams`, before the wire.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class Chunks:
         self._calls: list[_Call] = []
         self._places: dict[int, list[_Call]] = {}
         self._old: _Call | None = None  # the deprecated function_call
+        self._told = False  # a delta said something
         self._reasons: list[Any] = []
         self._usage: Any = None
         self._model: Any = None
@@ -73,6 +74,9 @@ class Chunks:
 
     def _choice(self, choice: object) -> None:
         delta = look(choice, "delta")
+        if not self._told:
+            self._told = _says(delta)
+            delta = delta if self._told else look(choice, "message") or delta
         if (reason := look(choice, "finish_reason")) not in (None, ""):
             self._reasons.append(reason)
         if delta is None:
@@ -132,6 +136,10 @@ class Chunks:
         reason = worst(self._reasons, WHOLE) if self._reasons else CUT_OFF
         reply = {"choices": [{"index": 0, "message": message, "finish_reason": reason}]}
         return {**reply, "model": self._model, "usage": self._usage}
+
+
+def _says(delta: object) -> bool:
+    return delta is not None and any(piece not in (None, "", []) for name, piece in plain(delta).items() if name != "role")
 
 
 def _take(call: _Call, name: object, payload: object) -> None:
