@@ -177,7 +177,7 @@ def _core() -> dict[str, tuple[str, ...]]:
     rules["core.ahead"] += ("core.limit",)  # whether time alone makes a difference to it
     rules["core.approve"] += ("core.pointers", "core.presented", "core.edited", "core.rights")
     rules["core.permits"] += ("core.approve",)  # likewise
-    rules["core.redact"] += ("core.cutting", "core.hiding")
+    rules["core.redact"] += ("core.cutting", "core.hiding", "core.unseen")  # unseen: what nobody sees is no result
     rules["core.bind"] += ("core.putback",)
     rules["core.ground"] += ("core.sources", "core.source_words", "core.likeness")
     rules["core.limit"] += ("core.lasting", "core.sources", "core.budgets_of_people")  # whose a quota is
@@ -247,6 +247,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "core.values",
         "core.ceilings",  # how long a message may be
         "core.rules",
+        "core.telling",  # what is told of a tool's results, the same as on the wires
         "core.beside",  # names beside values count in messages as they do in results
         "core.redaction",  # what stands in the place of a secret
         "core.audit",
