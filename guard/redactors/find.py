@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from guard.core.redaction import SECONDS
+from guard.redactors.cookies import cookies_under
 from guard.redactors.fold import folded, plain
 from guard.redactors.fragments import objects
 from guard.redactors.given import given_gate
@@ -85,6 +86,11 @@ class Finder:
     def _detect(self, key: str | None, text: str, depth: int) -> tuple[str, tuple[str, ...]]:
         if key is not None and SECRET_KEYS[key] and hides(key, text):
             return MASKS["secret"], ("secret",)
+        if key is not None and (cookies := cookies_under(key, text)):
+            for start, end in reversed(cookies):
+                text = f"{text[:start]}{MASKS['secret']}{text[end:]}"
+            shown, more = self._detect(key, text, depth)
+            return shown, self._kinds({"secret", *more})
         named = key is None and len(text) <= _NAME
         if named and text in self.names:
             return text, ()
@@ -95,12 +101,16 @@ class Finder:
         if found is None:
             shown, hidden = self._objects(key, text, depth)
             shown, more = self._hidden(key, shown)
-            hidden = tuple(one.name for one in self.detectors if one.name in {*hidden, *more}) if hidden else more
+            hidden = self._kinds({*hidden, *more}) if hidden else more
         else:
             shown, hidden = found
         if named and not hidden and text.isidentifier():
             self.names.put(text)
         return shown, hidden
+
+    def _kinds(self, hidden: set[str]) -> tuple[str, ...]:
+        """In the order of the table."""
+        return tuple(dict.fromkeys(one.name for one in self.detectors if one.name in hidden))
 
     def _within(self, key: str | None, text: str, depth: int, *, holds: bool) -> tuple[str, tuple[str, ...]] | None:
         """What is hidden inside a text that holds another one; None where the text itself is to be looked at."""
@@ -149,12 +159,12 @@ class Finder:
                 break
             hidden |= {detector.name for *_, detector in found}
             text = _replaced(text, found)
-        return text, tuple(dict.fromkeys(one.name for one in self.detectors if one.name in hidden)) if hidden else ()
+        return text, self._kinds(hidden) if hidden else ()
 
     def spot(self, key: str | None, text: str) -> list[str] | None:
         """The personal values in a text, as they stand in it; None where nothing but secrets is hidden of it."""
         key = _flat(key)
-        if key is not None and SECRET_KEYS[key] and hides(key, text):
+        if key is not None and ((SECRET_KEYS[key] and hides(key, text)) or cookies_under(key, text)):
             return None
         found = self.found(key, text, time.thread_time() + self._seconds)
         pieces = [text[start:end] for start, end, detector in found if detector.name != "secret"]

@@ -15,7 +15,7 @@ from guard.redactors.secret_words import ABOUT_IT
 
 STEMS = (
     "(?i:passw(?:or)?d|passwort|passphrase|passcode|masterauth|pwd|secret|credential|authorization|token|kennwort"
-    "|(?:api|access|private|secret)[ _.-]?key|[_.-]pass|[a-z]{2}pass|identified[ ]|cookie:[ ])|密码|口令"
+    "|(?:api|access|private|secret)[ _.-]?key|[_.-]pass|[a-z]{2}pass|identified[ ]|cookies?(?::[ ]|[\"'\\\\]))|密码|口令"
 )
 """What every name holds that says secret, in the dialect of both engines."""
 GATE = f"(?:{STEMS})[^\\x00]"

@@ -40,7 +40,7 @@ _SECRET = ("password", "passwd", "passphrase", "pwd", "secret", "secrete", "cred
 _PHRASES = [word for row in (*SSN, *IDS) for word in row.words]
 _ALONE = frozenset(word for word in _PHRASES if " " not in word)
 _PAIRED = frozenset(word.split()[0] for word in _PHRASES) - _ALONE
-_TELLING = KEY_WORDS | _ALONE | _PAIRED | {"pw", "pass", "identified", "cookie"}
+_TELLING = KEY_WORDS | _ALONE | _PAIRED | {"pw", "pass", "identified"}
 _OTHER = (
     *(word for word in _TELLING | {part for word in _PHRASES for part in word.split()} if not word.isascii()),
     *(word for word in _PHRASES if not word.isascii()),
@@ -67,7 +67,7 @@ _CASES = bytes(
 )
 _STEMMED = ("pass", "pwd", "secret", "credential", "token", "key", "kennwort", "auth")
 """What each run of letters holds that is a part of a word of `given`, or the last part of one, in lower case."""
-_ENDS = ("identified", "cookie")
+_ENDS = ("identified", "cookie", "cookies")
 """How others end."""
 _PARTS = (
     *(stem.encode() for stem in _STEMMED),
