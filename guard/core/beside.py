@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from guard.core.redaction import BELOW, CELL, LABEL, LONGEST, read
+from guard.core.redaction import BELOW, CELL, LABEL, LONGEST, read, unmasked
 from guard.core.values import Json
 
 NAMING, VALUE, COLUMNS, OTHER = "naming", "value", "columns", ""
@@ -281,7 +281,7 @@ def names(text: str) -> bool:
     """Whether a text has the form of a name: short, one line, no sentence."""
     if not 0 < len(text) <= _LONGEST or (text[:1] == CELL and len(text) == 1):
         return False
-    bare = text.lstrip(CELL).strip(_AROUND)
+    bare = unmasked(text.lstrip(CELL)).strip(_AROUND)
     return bool(bare) and bare.count(" ") <= _SPACES and _NO_NAME.search(bare) is None
 
 
@@ -292,7 +292,8 @@ def signed(text: str, tells: Tells, sign: str) -> str:
     """
     if text[:1] == CELL:
         return text
-    bare = text.strip(_AROUND)
+    bare = unmasked(text).strip(_AROUND)
+    bare = text if tells(bare) and not tells(text) else bare  # a mask without its brackets would tell
     several = _ASIDE.split(bare)
     asked = len(several) > 1 or text.rstrip()[-1:] in {"?", "!"}
     name = next((one.strip(_AROUND) for one in reversed(several) if tells(one)), bare)

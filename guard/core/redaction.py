@@ -5,7 +5,8 @@ Data only. Nothing in here can turn a kind off. Comes after values and dialect; 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -28,6 +29,25 @@ NAMED: Mapping[str, str] = MappingProxyType(
     {"PERSON": "[name]", "LOCATION": "[place]", "NRP": "[group]", "ORGANIZATION": "[organization]"}
 )
 """What Presidio may be asked for, with what stands in its place: nothing that the detectors here find better."""
+
+
+_WORD = "\ufffd"
+
+
+def unmasking(masks: Iterable[str]) -> Callable[[str], str]:
+    """What reads the name of a field with a word of no meaning for these masks: what was hidden in a name says nothing of what stands below it.
+
+    One that is always known and stands right behind a letter or a digit is the name's own: `user[phone]`.
+    """
+    fixed, own = (sorted(map(re.escape, some)) for some in (set(MASKS.values()), set(masks) - set(MASKS.values())))
+    first = f"(?:{'|'.join(fixed)})"
+    edge = r"(?:(?<![A-Za-z0-9_])(?<![A-Za-z0-9_]\])|(?<=\\[nrt])|(?<=%3[dD]))"
+    found = re.compile(f"(?:{'|'.join((*own, edge + first))})(?:{'|'.join((*own, *fixed))})*")
+    return lambda name: found.sub(_WORD, name) if "[" in name else name
+
+
+unmasked = unmasking(NAMED.values())
+"""The same for the masks that are always known."""
 
 
 BELOW = "\x1f"

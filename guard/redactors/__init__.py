@@ -55,9 +55,9 @@ def redactor(redaction: Redaction = REDACTION, detectors: Sequence[Detector] = (
     more = (*_added(redaction), *detectors)
     finder = Finder((*DETECTORS, *more), own=bool(more), seconds=redaction.seconds / 2)
     sieve = Sieve(finder, more, fast=fast, seconds=redaction.seconds)
-    telling = Telling(tuple(word for row in more for word in row.words))
-    finder.first = First(sieve.loud, telling.__getitem__)
     masks = frozenset({*MASKS.values(), *(row.replacement for row in more)})
+    telling = Telling(tuple(word for row in more for word in row.words), masks)
+    finder.first = First(sieve.loud, telling.__getitem__)
     return Redactor(detect=finder.detect, quiet=sieve.quiet, sift=sieve, tells=telling.__getitem__, spot=finder.spot, masks=masks)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from guard.core.redaction import SECONDS
+from guard.core.redaction import SECONDS, unmasking
 from guard.redactors.cookies import cookies_under
 from guard.redactors.fold import folded, plain
 from guard.redactors.fragments import objects
@@ -25,7 +25,8 @@ from guard.redactors.views import still
 Span: TypeAlias = tuple[int, int]
 """Where a finding stands in the text: start, end (exclusive), in characters."""
 
-_ROUNDS = 4
+_ROUNDS = 32
+"""How often a text is looked at anew: what is hidden may have stood at the edge of something. A text that goes on after that is withheld."""
 _NAME = 64  # characters of the longest name of a field that is remembered
 SHORT = 2000
 """Characters of a text for which nobody looks at the clock: asking it costs more than a rule of the table takes."""
@@ -71,6 +72,7 @@ class Finder:
         self.names = _Names()
         self.first: First | None = None  # set by whoever has one for these rows
         self._own = own
+        self._unmasked = unmasking(detector.replacement for detector in detectors)
         self._seconds = seconds
         self._bare = tuple(one for one in detectors if one.name in _BARE) if not own else detectors
 
@@ -81,7 +83,7 @@ class Finder:
         to its own answer changes nothing. Takes time linear in the text. A number under a telling key is passed as its text; the names of fields
         are passed as texts without a key, and those that hide nothing are remembered.
         """
-        return self._detect(_flat(key), text, DEPTH)
+        return self._detect(self._read(key), text, DEPTH)
 
     def _detect(self, key: str | None, text: str, depth: int) -> tuple[str, tuple[str, ...]]:
         if key is not None and SECRET_KEYS[key] and hides(key, text):
@@ -125,7 +127,7 @@ class Finder:
         return (self._mask(kinds[0]), kinds) if kinds else None
 
     def _json(self, key: str | None, text: str, depth: int) -> tuple[str, tuple[str, ...]] | None:
-        return inside(key, text, lambda above, said: self._detect(_flat(above), said, depth - 1), self.first)
+        return inside(key, text, lambda above, said: self._detect(self._read(above), said, depth - 1), self.first)
 
     def _objects(self, key: str | None, text: str, depth: int) -> tuple[str, tuple[str, ...]]:
         """What is hidden in objects and lists of JSON that stand in the middle of a text."""
@@ -146,7 +148,7 @@ class Finder:
         return next(detector.replacement for detector in self.detectors if detector.name == kind)
 
     def _hidden(self, key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
-        """What all rules find, again and again until they find nothing more."""
+        """What all rules find, again and again until they find nothing more. Raises TimeoutError where that does not end."""
         whole = _WHOLE.fullmatch(text)
         if whole is not None and text != whole[1]:  # a decimal or float that is an integer: 4111111111111111.0
             shown, kinds = self._hidden(key, whole[1])
@@ -159,11 +161,17 @@ class Finder:
                 break
             hidden |= {detector.name for *_, detector in found}
             text = _replaced(text, found)
+        else:
+            raise TimeoutError("there is always more to hide in a text, so nothing of it may be shown")
         return text, self._kinds(hidden) if hidden else ()
+
+    def _read(self, key: str | None) -> str | None:
+        """What a key says: with plain characters for those that look like them, and without what is hidden in it."""
+        return key if key is None else self._unmasked(key if key.isascii() else plain(key))
 
     def spot(self, key: str | None, text: str) -> list[str] | None:
         """The personal values in a text, as they stand in it; None where nothing but secrets is hidden of it."""
-        key = _flat(key)
+        key = self._read(key)
         if key is not None and ((SECRET_KEYS[key] and hides(key, text)) or cookies_under(key, text)):
             return None
         found = self.found(key, text, time.thread_time() + self._seconds)
@@ -182,11 +190,6 @@ class Finder:
             if until < float("inf") and time.thread_time() > until:
                 raise TimeoutError("a text took too long to look through, so nothing of it may be shown")
         return found
-
-
-def _flat(key: str | None) -> str | None:
-    """A key with plain characters for those that look like them."""
-    return key if key is None or key.isascii() else plain(key)
 
 
 def _replaced(text: str, found: list[tuple[int, int, Detector]]) -> str:

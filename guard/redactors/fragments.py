@@ -18,21 +18,26 @@ _ESCAPE = re.compile(
     r"(?:%[0-9A-Fa-f]{2})+|&(?:quot|apos|amp|lt|gt|#[0-9]{1,5}|#x[0-9A-Fa-f]{1,4});|\\{1,15}[\"'/]|\\{1,15}u00[0-9A-Fa-f]{2}|\\{1,15}[nt]"
 )
 _SIGNS = ("%22", "%3A", "%3a", "%3D", "%3d", "&quot;", "&#", "&apos;", "&lt;", '\\"', "\\'", "\\u00")
-_MOST = 40  # places that are tried, however many brackets there are
+_READ = 8
+"""How often the text may be read on average while what cannot be taken apart is passed over; a text that needs more is withheld."""
 _DECODER = JSONDecoder(strict=False)
+
+
+def opens(text: str) -> bool:
+    """Whether an object or list of JSON may begin somewhere in a text."""
+    return ("{" in text or "[" in text) and _OPENS.search(text) is not None
 
 
 def objects(text: str) -> list[Span]:
     """Where objects and lists of JSON stand in a text that is none itself, from left to right, none inside another.
 
-    Tried are so many places only, and those together may read the text a few times.
+    Raises TimeoutError where it takes too long to tell.
     """
     found: list[Span] = []
-    left, at = 4 * len(text), 0
-    for _ in range(_MOST):
-        match = _OPENS.search(text, at)
-        if match is None or left <= 0:
-            break
+    left, at = _READ * len(text), 0
+    while (match := _OPENS.search(text, at)) is not None:
+        if left <= 0:
+            raise TimeoutError("a text holds too much that is nearly JSON, so nothing of it may be shown")
         at, size = _tried(text, match.start(), found)
         left -= size
     return found

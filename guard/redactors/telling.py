@@ -6,6 +6,9 @@ value.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from guard.core.redaction import MASKS, unmasking
 from guard.redactors.fold import plain
 from guard.redactors.keys import tokens, words_of
 from guard.redactors.national import IDS, SSN
@@ -23,15 +26,16 @@ WORDS: frozenset[str] = frozenset(
 
 
 class Telling(dict[str, bool]):
-    """Whether a key tells; remembers the last few thousand. `more` are words or phrases of detectors that were added."""
+    """Whether a key tells; remembers the last few thousand. `more` are words or phrases of detectors that were added, `masks` say nothing."""
 
-    def __init__(self, more: tuple[str, ...] = ()) -> None:
+    def __init__(self, more: tuple[str, ...] = (), masks: Collection[str] = tuple(MASKS.values())) -> None:
         super().__init__()
+        self._unmasked = unmasking(masks)
         self._words = WORDS | {tokens(word)[0] for word in more if word.isascii() and tokens(word)}
         self._parts = tuple(word for word in more if not word.isascii())
 
     def __missing__(self, key: str) -> bool:
-        flat = plain(key)
+        flat = self._unmasked(plain(key))
         known = not self._words.isdisjoint(words_of(flat)) or any(part in flat for part in self._parts)
         if len(key) <= 64:
             if len(self) >= _MOST:
