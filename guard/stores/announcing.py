@@ -33,9 +33,10 @@ class Announcing:
         """As of the backend."""
         return self._backend.lock
 
-    def clock(self) -> float:
+    @property
+    def clock(self) -> Callable[[], float]:
         """As of the backend."""
-        return self._backend.clock()
+        return self._backend.clock
 
     def announce(self, events: Sequence[Event]) -> None:
         """Have these written with whatever is written next."""
