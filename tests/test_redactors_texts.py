@@ -23,6 +23,7 @@ from guard.redactors.fold import folded
         pytest.param(None, "请联系zhang@example.com谢谢", "请联系[email]谢谢", id="mail among Chinese text"),
         pytest.param(None, "用户@例子.广告", "[email]", id="mail in Chinese"),
         pytest.param(None, '"john doe"@example.com', "[email]", id="quoted mail"),
+        pytest.param(None, "1.2.3.4/10.0.0.1/8.8.8.8", "[ip address]/[ip address]/[ip address]", id="addresses between slashes"),
         pytest.param(None, "root@[10.0.0.1]", "[email]", id="mail at an address"),
         pytest.param(None, "?to=alice%40example.com&x=1", "?to=[email]&x=1", id="percent-encoded mail"),
         pytest.param(None, "to=a@example.com&cc=b@example.org", "to=[email]&cc=[email]", id="mails in a query"),

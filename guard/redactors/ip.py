@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Iterator
 
-from guard.redactors.edges import closes, escaped, matches, opens, wordy
+from guard.redactors.edges import closes, escaped, opens, wordy
 from guard.redactors.keys import names_of, words_of
 from guard.redactors.views import grid
 
@@ -58,7 +59,17 @@ def ip_spans(key: str | None, text: str) -> list[tuple[int, int]]:
     found = [span for run in _COLONS.finditer(text) if ":" in run.group() for span in _long(text, run)] if ":" in text else []
     if key is not None and words_of(key) & _KEPT and _numbers(key):
         return found
-    return found + [(match.start(), _short(match)) for match in matches(_V4, text, lambda match: _short(match) > 0)]
+    return found + list(_shorts(text))
+
+
+def _shorts(text: str) -> Iterator[tuple[int, int]]:
+    """The addresses of four octets, from left to right."""
+    match = _V4.search(text)
+    while match is not None:
+        end = _short(match)
+        if end:
+            yield match.start(), end
+        match = _V4.search(text, end or match.start() + 1)
 
 
 def _numbers(key: str) -> bool:
@@ -74,7 +85,12 @@ def _short(match: re.Match[str]) -> int:
     """Where an address of four octets that stands alone ends, with the length of its network; 0 where it is none."""
     text, start, end = match.string, match.start(), match.end()
     octets, slash, length = match.group().partition("/")
-    if slash and (int(length) > 32 or (length != "0" and length[0] == "0") or text[end : end + 1] in {*"0123456789", "/"}):
+    if slash and (
+        int(length) > 32
+        or (length != "0" and length[0] == "0")
+        or text[end : end + 1] in {*"0123456789", "/"}
+        or _V4.match(text, end - len(length)) is not None  # the next address
+    ):
         end -= len(length) + 1
     if not all(part == str(int(part)) and int(part) < 256 for part in octets.split(".")) or not _alone(text, start, end):
         return 0
