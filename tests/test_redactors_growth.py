@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -40,10 +41,15 @@ def grows(work: Callable[[Any], object], make: Callable[[int], Any]) -> bool:
     return large > 40 * small + 0.2
 
 
+def _detected(text: str) -> None:
+    with suppress(TimeoutError):
+        detect(None, text)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_hostile_texts_cost_linear_time(name: str) -> None:
-    """For the detectors, and for the looks before them with google-re2 and without."""
-    works: list[Callable[[Any], object]] = [lambda text: detect(None, text)]
+    """For the detectors, shown or withheld, and for the looks before them with google-re2 and without."""
+    works: list[Callable[[Any], object]] = [_detected]
     for one in (FAST, SLOW):
         works += [one.quiet, lambda text, one=one: one.sift([text]), lambda text, one=one: one.quiet(f'["{text}"]')]
     assert not [at for at, work in enumerate(works) if grows(work, TEXTS[name])]

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from guard.core.redaction import SECONDS, unmasking
 from guard.redactors.cookies import cookies_under
 from guard.redactors.fold import folded, plain
-from guard.redactors.fragments import objects
+from guard.redactors.fragments import objects, opens
 from guard.redactors.given import given_gate
 from guard.redactors.masks import MASKS
 from guard.redactors.nested import DEPTH, First, decoded, inside, is_json
@@ -131,7 +131,7 @@ class Finder:
 
     def _objects(self, key: str | None, text: str, depth: int) -> tuple[str, tuple[str, ...]]:
         """What is hidden in objects and lists of JSON that stand in the middle of a text."""
-        if not depth or ("{" not in text and "[" not in text) or not given_gate(text):
+        if not depth or not opens(text) or not given_gate(text):
             return text, ()
         kinds: dict[str, None] = {}
         pieces: list[str] = []

@@ -18,8 +18,8 @@ _ESCAPE = re.compile(
     r"(?:%[0-9A-Fa-f]{2})+|&(?:quot|apos|amp|lt|gt|#[0-9]{1,5}|#x[0-9A-Fa-f]{1,4});|\\{1,15}[\"'/]|\\{1,15}u00[0-9A-Fa-f]{2}|\\{1,15}[nt]"
 )
 _SIGNS = ("%22", "%3A", "%3a", "%3D", "%3d", "&quot;", "&#", "&apos;", "&lt;", '\\"', "\\'", "\\u00")
-_READ = 8
-"""How often the text may be read on average while what cannot be taken apart is passed over; a text that needs more is withheld."""
+_READ, _LEAST = 8, 100_000
+"""How often the text may be read on average while what cannot be taken apart is passed over, and how many characters besides."""
 _DECODER = JSONDecoder(strict=False)
 
 
@@ -31,13 +31,13 @@ def opens(text: str) -> bool:
 def objects(text: str) -> list[Span]:
     """Where objects and lists of JSON stand in a text that is none itself, from left to right, none inside another.
 
-    Raises TimeoutError where it takes too long to tell.
+    Tried is every place, for as long as those together have not read the text a few times.
     """
     found: list[Span] = []
-    left, at = _READ * len(text), 0
+    left, at = _LEAST + _READ * len(text), 0
     while (match := _OPENS.search(text, at)) is not None:
-        if left <= 0:
-            raise TimeoutError("a text holds too much that is nearly JSON, so nothing of it may be shown")
+        if left <= 0:  # one that was cut off in many objects, each of which would be read to its end
+            break
         at, size = _tried(text, match.start(), found)
         left -= size
     return found

@@ -14,8 +14,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from guard.core.beside import Frame, Pairs, parts
-from guard.redactors.secret_keys import SECRET_KEYS
+from guard.redactors.telling import Telling
 
+_TELLING = Telling()
 Detect: TypeAlias = Callable[[str | None, str], tuple[str, tuple[str, ...]]]
 """Hides what is in one text under one key."""
 
@@ -61,7 +62,7 @@ def inside(key: str | None, text: str, detect: Detect, first: First | None = Non
     kinds: dict[str, None] = {}
     pieces: list[str] = []
     done = 0
-    tells = SECRET_KEYS.__getitem__ if first is None else first.tells
+    tells = _TELLING.__getitem__ if first is None else first.tells
     leaves = [(match, above, _said(match.group())) for match, above in _leaves(text, value, key, tells)]
     for match, above, old in leaves if first is None or len(leaves) < _FEW else _picked(leaves, first):
         shown, found = detect(above, old)
