@@ -171,6 +171,18 @@ MISUSE = {
 }
 
 
+@pytest.mark.parametrize("module", [True, False], ids=["loading", "making"])
+def test_what_a_program_raised_is_told(module: bool, here: Guard) -> None:
+    """In one line, without what is personal or secret in it."""
+    line = 'raise RuntimeError("no database at postgresql://app:hunter22xyz@db/x\\nfor kim@example.com")\n'
+    Path("broken.py").write_text(line if module else f"def make():\n    {line}", "utf-8")
+    sys.modules.pop("broken", None)
+    with pytest.raises(UsageError) as caught:
+        work.work(parsed("--guard", "broken:make", "--session", "shop:who", "--once"))
+    told = "RuntimeError: no database at postgresql://[secret]@db/x[U+000A]for [email]"
+    assert str(caught.value) == f"--guard broken:make: {'loading the module' if module else 'it'} raised {told}"
+
+
 @pytest.mark.parametrize("case", MISUSE)
 def test_misuse_is_named(case: str, here: Guard) -> None:
     """What cannot be loaded is said with its option; nothing runs."""

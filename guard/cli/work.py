@@ -22,9 +22,11 @@ from guard.cli.show import json_text, spell
 from guard.compose import AsyncGuard, Guard
 from guard.core.unresolved import doubt_name
 from guard.errors import GuardError, StoreError
+from guard.redactors import REDACTOR
 from guard.runner.guard import GuardBase
 from guard.runner.worker import Done, Worker
 
+_LONGEST = 2000  # characters of what a program raised
 _LOOKS = 10  # at a store that is down, before `--once` gives up
 EXAMPLES = """examples:
   guard serve work --tools shop.tools:registry --session shop.people:load_session --store postgresql://guard@db/guard
@@ -171,7 +173,7 @@ def _made(make: Callable[[], Any], text: str) -> Any:
     except GuardError:
         raise
     except Exception as error:
-        raise UsageError(f"--guard {spell(text)}: it raised {type(error).__name__}") from error
+        raise UsageError(f"--guard {spell(text)}: it raised {_told(error)}") from error
 
 
 def _awaits(tools: Any) -> bool:
@@ -193,7 +195,13 @@ def named(text: str, option: str) -> Any:
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError, TypeError) as error:
-        raise UsageError(f"{option} {spell(text)}: {spell(str(error))}") from error
+        raise UsageError(f"{option} {spell(text)}: {_told(error).partition(': ')[2]}") from error
     except Exception as error:
-        raise UsageError(f"{option} {spell(text)}: loading the module raised {type(error).__name__}") from error
+        raise UsageError(f"{option} {spell(text)}: loading the module raised {_told(error)}") from error
     return found
+
+
+def _told(error: Exception) -> str:
+    """What a program raised, as one line in which nothing personal or secret stands."""
+    said = REDACTOR.detect(None, str(error)[:_LONGEST])[0]
+    return f"{type(error).__name__}: {spell(said)}" if said else type(error).__name__
