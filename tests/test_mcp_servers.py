@@ -130,7 +130,7 @@ REAL: list[tuple[str, str, Any, str]] = [
     ),
     ("git", "git_log", {"repo_path": "{here}/repo", "max_count": 1}, "one"),
     ("time", "get_current_time", {"timezone": "UTC"}, "UTC"),
-    ("sqlite", "list_tables", {}, "[]"),
+    ("sqlite", "list_tables", {}, "Nothing found."),  # it says `[]`
     ("fetch", "fetch", {"url": "http://127.0.0.1:9/"}, ""),
 ]
 
