@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import postgres_kit
+import psycopg
 import pytest
 from older_kit import as_of
 from search_kit import log, record
@@ -19,7 +20,7 @@ from test_filing_tail import run
 from guard.cli import audit_verify
 from guard.core.ports import Store
 from guard.core.searching import Sought
-from guard.stores import filing, open_store, postgres_filer, schema, steps_revisions
+from guard.stores import filing, open_store, postgres_filer, postgres_filing, schema, steps_revisions
 from guard.stores.migrations import migrate
 
 _TRIGGERS = "SELECT COUNT(*) FROM pg_trigger WHERE tgname = 'audit_filed'"
@@ -76,6 +77,19 @@ def test_records_are_filed_a_moment_later(url: str) -> None:
         for number in range(1, 4):
             store.record((), log())
             until(lambda number=number: postgres_kit.run(url, _FILED) == [(number * len(log()),)])
+        assert whole(store)
+
+
+def test_one_process_files_at_a_time(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who meets another at it files nothing, and looks again until the other is through."""
+    monkeypatch.setattr(postgres_filer, "MOMENT", 0.05)
+    with closing(open_store(url, clock=Clock())) as store:
+        with psycopg.connect(url) as other:
+            other.execute(postgres_filing.TRY)
+            store.record((), log())
+            time.sleep(1)
+            assert other.execute(_FILED).fetchone() == (0,)
+        until(lambda: postgres_kit.run(url, _FILED) == [(len(log()),)])
         assert whole(store)
 
 

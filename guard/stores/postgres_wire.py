@@ -27,6 +27,7 @@ from guard.stores.stamp import Stamps
 
 _INTEGERS = frozenset({20, 21, 23})
 _FLOATS = frozenset({700, 701})
+_BOOLEAN: Final = 16
 _POLLS: Final = hasattr(select, "poll")
 _GOOD: Final = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 
@@ -65,6 +66,8 @@ def _given(values: Sequence[Any]) -> list[bytes | None]:
 def _reader(kind: int) -> Callable[[bytes], Any]:
     if kind in _INTEGERS:
         return int
+    if kind == _BOOLEAN:
+        return b"t".__eq__
     return float if kind in _FLOATS else bytes.decode
 
 
