@@ -29,6 +29,7 @@ from guard.proof.checking import Report
 from guard.proof.keeper import Checkpoints, Keeper
 from guard.proof.notes import read_key
 from guard.stores import open_store
+from guard.stores.postgres_filing import WAIT
 
 Log = dict[int, list[Sealed]]
 Way = Callable[[Log, random.Random], tuple[Log, int, int]]
@@ -100,6 +101,7 @@ def put(made: Scene, log: Log) -> None:
             file.commit()
         return
     with psycopg.connect(made.url) as database, database.cursor() as cursor:
+        cursor.execute(WAIT)  # a portion that is being filed would put copies of the log before beside this one
         cursor.execute("ALTER TABLE audit DISABLE TRIGGER USER")
         cursor.execute("DROP INDEX IF EXISTS audit_prev")
         for statement in CLEARED:
