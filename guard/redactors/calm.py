@@ -15,6 +15,7 @@ from guard.redactors.given import given_gate
 from guard.redactors.iban import iban_gate
 from guard.redactors.national import formed, tells
 from guard.redactors.nested import decoded, is_json
+from guard.redactors.objects import opens
 from guard.redactors.phone import WORDS as PHONE_WORDS
 from guard.redactors.prefixes import PREFIXES
 from guard.redactors.secret import SIGNS_INSIDE
@@ -35,9 +36,12 @@ def calm(texts: Sequence[str], card: re.Pattern[str]) -> Collection[str]:
     texts = [text for text in texts if not _trivial(text)]
     flat = plain("\0".join(texts))
     low = flat.lower()
+    found = {text for text in texts if is_json(text)}
+    if opens(flat):
+        found.update(filter(opens, texts))
     if _loud(flat, low, texts):
-        return {text for text in texts if not (text.isascii() and still(text))}
-    found = {text for text in texts if is_json(text) or (len(text) >= _ENCODED and _encoded(text))}
+        return found | {text for text in texts if not (text.isascii() and still(text))}
+    found.update(text for text in texts if len(text) >= _ENCODED and _encoded(text))
     if not seven_digits(flat):
         return found
     if any(map(low.__contains__, PHONE_WORDS)):

@@ -12,14 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from guard.core.beside import below
 from guard.core.redaction import SECONDS, unmasking
 from guard.redactors.cookies import cookies_under
+from guard.redactors.fitting import Change, replaced
 from guard.redactors.fold import folded, plain
-from guard.redactors.fragments import objects, opens
-from guard.redactors.given import given_gate
 from guard.redactors.masks import MASKS
 from guard.redactors.nested import DEPTH, First, decoded, inside, is_json
+from guard.redactors.objects import name_before, objects, opens
 from guard.redactors.secret_keys import SECRET_KEYS, hides
+from guard.redactors.telling import Telling
 from guard.redactors.views import still
 
 Span: TypeAlias = tuple[int, int]
@@ -30,6 +32,7 @@ _ROUNDS = 32
 _NAME = 64  # characters of the longest name of a field that is remembered
 SHORT = 2000
 """Characters of a text for which nobody looks at the clock: asking it costs more than a rule of the table takes."""
+_TELLING = Telling().__getitem__
 _BARE = frozenset({"card", "id"})  # kinds that digits alone may be
 _WHOLE = re.compile(r"([0-9]{1,40})\.0{1,40}")
 
@@ -97,15 +100,11 @@ class Finder:
         if named and text in self.names:
             return text, ()
         holds = is_json(text)
-        if not self._own and not holds and text.isascii() and still(text):
+        mute = not self._own and not holds and text.isascii() and still(text)
+        if mute and not opens(text):
             return text, ()
         found = self._within(key, text, depth, holds=holds)
-        if found is None:
-            shown, hidden = self._objects(key, text, depth)
-            shown, more = self._hidden(key, shown)
-            hidden = self._kinds({*hidden, *more}) if hidden else more
-        else:
-            shown, hidden = found
+        shown, hidden = self._written(key, text, depth, mute=mute) if found is None else found
         if named and not hidden and text.isidentifier():
             self.names.put(text)
         return shown, hidden
@@ -129,20 +128,46 @@ class Finder:
     def _json(self, key: str | None, text: str, depth: int) -> tuple[str, tuple[str, ...]] | None:
         return inside(key, text, lambda above, said: self._detect(self._read(above), said, depth - 1), self.first)
 
+    def _written(self, key: str | None, text: str, depth: int, *, mute: bool) -> tuple[str, tuple[str, ...]]:
+        """What is hidden in a text of words: in the JSON in it, and by all rules, in turns. `mute`: no rule can find anything in it as it is.
+
+        Raises TimeoutError where that does not end.
+        """
+        text, inner = self._objects(key, text, depth)
+        if mute and not inner:
+            return text, ()
+        hidden = {*inner}
+        for _ in range(_ROUNDS):
+            text, more = self._hidden(key, text)
+            hidden.update(more)
+            text, inner = self._objects(key, text, depth) if more else (text, ())
+            if not inner:
+                return text, self._kinds(hidden) if hidden else ()
+            hidden.update(inner)
+        raise TimeoutError("there is always more to hide in a text, so nothing of it may be shown")
+
     def _objects(self, key: str | None, text: str, depth: int) -> tuple[str, tuple[str, ...]]:
         """What is hidden in objects and lists of JSON that stand in the middle of a text."""
-        if not depth or not opens(text) or not given_gate(text):
+        if not depth or not opens(text):
             return text, ()
         kinds: dict[str, None] = {}
         pieces: list[str] = []
         done = 0
         for start, end in objects(text):
-            shown, found = self._json(key, text[start:end], depth) or ("", ())
+            shown, found = self._object(key, name_before(text, start), text[start:end], depth)
             if found:
                 kinds |= dict.fromkeys(found)
                 pieces += (text[done:start], shown)
                 done = end
         return ("".join([*pieces, text[done:]]), tuple(kinds)) if kinds else (text, ())
+
+    def _object(self, key: str | None, name: str | None, text: str, depth: int) -> tuple[str, tuple[str, ...]]:
+        """What is hidden in one of them by itself, and under the name right before it."""
+        shown, found = self._json(key, text, depth) or (text, ())
+        if name is None or not (_TELLING if self.first is None else self.first.tells)(name):
+            return shown, found
+        shown, more = self._json(below(key, name), shown, depth) or (shown, ())
+        return shown, (*found, *more)
 
     def _mask(self, kind: str) -> str:
         return next(detector.replacement for detector in self.detectors if detector.name == kind)
@@ -157,10 +182,11 @@ class Finder:
         until = time.thread_time() + self._seconds if self._own or len(text) > SHORT else float("inf")
         for _ in range(_ROUNDS):
             found = self.found(key, text, until)
-            if not found:
+            shown = replaced(text, _groups(found)) if found else text
+            if shown == text:
                 break
             hidden |= {detector.name for *_, detector in found}
-            text = _replaced(text, found)
+            text = shown
         else:
             raise TimeoutError("there is always more to hide in a text, so nothing of it may be shown")
         return text, self._kinds(hidden) if hidden else ()
@@ -192,11 +218,11 @@ class Finder:
         return found
 
 
-def _replaced(text: str, found: list[tuple[int, int, Detector]]) -> str:
-    """The text with each group of overlapping findings replaced once, by the name of its longest."""
+def _groups(found: list[tuple[int, int, Detector]]) -> list[Change]:
+    """Each group of overlapping findings as one change, by the name of its longest."""
     found.sort(key=lambda item: (item[0], -item[1]))
-    pieces: list[str] = []
-    done = index = 0
+    groups: list[Change] = []
+    index = 0
     while index < len(found):
         start, end, best = found[index]
         longest = end - start
@@ -207,6 +233,5 @@ def _replaced(text: str, found: list[tuple[int, int, Detector]]) -> str:
                 best, longest = found[index][2], length
             end = max(end, found[index][1])
             index += 1
-        pieces += (text[done:start], best.replacement)
-        done = end
-    return "".join([*pieces, text[done:]])
+        groups.append(Change(start, end, best.replacement))
+    return groups

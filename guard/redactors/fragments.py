@@ -1,7 +1,6 @@
-"""Fragments: texts that hold another text further inside: JSON in the middle of a line, and what was escaped for a URL, a page or a string.
+"""Fragments: texts that hold another text further inside, escaped for a URL, a page or a string.
 
-JSON that can be read is taken apart as a whole text of JSON is. For what is escaped the other shapes are given a copy without the escapes, with the way
-back. Pure; part of `find`.
+The other shapes are given a copy without the escapes, with the way back. Pure; part of `find`.
 """
 
 from __future__ import annotations
@@ -9,50 +8,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Sequence
-from json import JSONDecodeError, JSONDecoder
 from typing import TypeAlias
 
 Span: TypeAlias = tuple[int, int]
-_OPENS = re.compile(r"[{\[][ \t\r\n]{0,20}[\"{\[]")
 _ESCAPE = re.compile(
     r"(?:%[0-9A-Fa-f]{2})+|&(?:quot|apos|amp|lt|gt|#[0-9]{1,5}|#x[0-9A-Fa-f]{1,4});|\\{1,15}[\"'/]|\\{1,15}u00[0-9A-Fa-f]{2}|\\{1,15}[nt]"
 )
 _SIGNS = ("%22", "%3A", "%3a", "%3D", "%3d", "&quot;", "&#", "&apos;", "&lt;", '\\"', "\\'", "\\u00")
-_READ, _LEAST = 8, 100_000
-"""How often the text may be read on average while what cannot be taken apart is passed over, and how many characters besides."""
-_DECODER = JSONDecoder(strict=False)
-
-
-def opens(text: str) -> bool:
-    """Whether an object or list of JSON may begin somewhere in a text."""
-    return ("{" in text or "[" in text) and _OPENS.search(text) is not None
-
-
-def objects(text: str) -> list[Span]:
-    """Where objects and lists of JSON stand in a text that is none itself, from left to right, none inside another.
-
-    Tried is every place, for as long as those together have not read the text a few times.
-    """
-    found: list[Span] = []
-    left, at = _LEAST + _READ * len(text), 0
-    while (match := _OPENS.search(text, at)) is not None:
-        if left <= 0:  # one that was cut off in many objects, each of which would be read to its end
-            break
-        at, size = _tried(text, match.start(), found)
-        left -= size
-    return found
-
-
-def _tried(text: str, start: int, found: list[Span]) -> tuple[int, int]:
-    """Where to go on, and how much was read."""
-    try:
-        _, end = _DECODER.raw_decode(text, start)
-    except JSONDecodeError as error:
-        return start + 1, max(1, error.pos - start)
-    except (ValueError, RecursionError):
-        return start + 1, len(text)
-    found.append((start, end))
-    return end, end - start
 
 
 def escaped(text: str) -> bool:

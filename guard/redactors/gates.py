@@ -26,6 +26,7 @@ from guard.redactors.given import GATE, meant
 from guard.redactors.iban import LENGTHS
 from guard.redactors.national import IDS, SSN
 from guard.redactors.nested import SAYS_BASE64, SAYS_HEX
+from guard.redactors.objects import REST
 from guard.redactors.passes import Passes, alone
 from guard.redactors.phone import WORDS as PHONE_WORDS
 from guard.redactors.prefixes import PREFIXES
@@ -51,11 +52,11 @@ def _word(word: str) -> str:
     return "[^A-Za-z0-9\\x00]*".join(re.escape(part) for part in word.split())
 
 
-def _part(words: Collection[str]) -> str:
+def _part(words: Collection[str], behind: str = "[^a-z\\x00]") -> str:
     """A pattern for a key that holds one of these words as a part of its own, in any of the ways in which names are written."""
     plain_, other = sorted(word for word in words if word.isascii()), sorted(word for word in words if not word.isascii())
     small, big, capital = "|".join(plain_), "|".join(map(str.upper, plain_)), "|".join(map(str.capitalize, plain_))
-    return rf"(?:(?:(?:\b|[_0-9])(?:{small})|(?:\b|[_0-9a-z])(?:{big})|{capital})[^a-z\x00]|{'|'.join(other)})"
+    return rf"(?:(?:(?:\b|[_0-9])(?:{small})|(?:\b|[_0-9a-z])(?:{big})|{capital}){behind}|{'|'.join(other)})"
 
 
 _NAMED = (
@@ -106,6 +107,7 @@ NESTED: tuple[tuple[str, str], ...] = (
     ("escape", r"[{[][^\x00]*\\"),
     ("key", rf'{_KEY}(?:(?:[^"\\\x00]|\\[^\x00])*")?[ \t\r\n]*:'),
     ("said", rf'{_KEY}(?:[^"\\\x00]*")?{_BLANK}[,}}\]]'),
+    ("before", rf"(?:{_part(KEY_WORDS, '')})(?:[^a-z{REST}][^{REST}]*)?(?:\"[ \t]*)?[:=]{_BLANK}[{{\[]"),
     ("base64", SAYS_BASE64.pattern),
     ("hex", SAYS_HEX.pattern),
 )

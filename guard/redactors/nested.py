@@ -11,9 +11,10 @@ import binascii
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from guard.core.beside import Frame, Pairs, parts
+from guard.redactors.objects import MOST
 from guard.redactors.telling import Telling
 
 _TELLING = Telling()
@@ -33,9 +34,9 @@ class First(NamedTuple):
 
 DEPTH = 3
 _FEW = 4  # pieces that are looked at one by one
-_MOST = 1_000_000  # characters of a text that is taken apart
 _DECODED = 65_536  # characters of a run that are decoded
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|-?[0-9][0-9.eE+-]*', re.DOTALL)
+TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|-?[0-9][0-9.eE+-]*', re.DOTALL)
+"""The signs, texts and numbers of JSON."""
 _SIGNS = frozenset("{}[],:")
 _BASE64 = re.compile(r"(?:data:[^,\n]{0,100};base64,)?(?P<run>[A-Za-z0-9+/]{14,}|[A-Za-z0-9_-]{14,})={0,2}")
 PLAIN_PARTS = ("[A-Za-f]", "[ABEFIJMNQRUVYZcdghklopstwx014589]")
@@ -56,7 +57,7 @@ def inside(key: str | None, text: str, detect: Detect, first: First | None = Non
 
     `first` looks at all pieces together and picks those that are passed to `detect`.
     """
-    value = _read(text) if is_json(text) and len(text) <= _MOST else None
+    value = _read(text) if is_json(text) and len(text) <= MOST else None
     if value is None:
         return None
     kinds: dict[str, None] = {}
@@ -77,7 +78,7 @@ def _said(piece: str) -> str:
     """What a text says, or a number as it stands."""
     if piece[0] != '"':
         return piece
-    return json.loads(piece) if "\\" in piece else piece[1:-1]
+    return json.loads(piece, strict=False) if "\\" in piece else piece[1:-1]
 
 
 def _picked(leaves: list[_Leaf], first: First) -> list[_Leaf]:
@@ -91,20 +92,20 @@ def _fraction(leaf: _Leaf) -> bool:
 
 
 def _read(text: str) -> Any:
-    """What a JSON text says, its objects as pairs; None where it is no JSON."""
+    """What a JSON text says, its objects as pairs; None where it is no JSON. Programs write line breaks into texts, and numbers that are none."""
     try:
-        return json.loads(text, parse_int=str, parse_float=str, parse_constant=_no_number, object_pairs_hook=Pairs)
+        return json.loads(text, parse_int=str, parse_float=str, parse_constant=_nothing, object_pairs_hook=Pairs, strict=False)
     except (ValueError, RecursionError):
         return None
 
 
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(name)
+def _nothing(_name: str) -> None:
+    """What a number that is none says: it is not looked at."""
 
 
 def _leaves(text: str, value: Any, key: str | None, tells: Callable[[str], bool]) -> Iterator[tuple[re.Match[str], str | None]]:
     """Every text, name and number of a JSON text that says `value`, in order, with the key that it stands under; None for a name."""
-    tokens = (match for match in _TOKEN.finditer(text) if match.group() not in _SIGNS)
+    tokens = (match for match in TOKEN.finditer(text) if match.group() not in _SIGNS)
     return zip(tokens, _keys(value, key, tells), strict=True)
 
 

@@ -17,6 +17,7 @@ from guard.core.beside import NAMING, ROLES
 from guard.redactors.given import STEMS, reaches, stands
 from guard.redactors.keys import tokens
 from guard.redactors.national import IDS, SSN
+from guard.redactors.objects import LEFT, REST
 from guard.redactors.phone import OTHER as PHONE_OTHER
 from guard.redactors.phone import SPELLED
 from guard.redactors.phone import WORDS as PHONE_WORDS
@@ -53,6 +54,7 @@ _PAIRS = re.compile(
     f"(?i:{'|'.join('[^A-Za-z0-9]*'.join(map(re.escape, word.split())) for word in _PHRASES if word.isascii() and ' ' in word)})"
 )
 _NAMED = re.compile(r'(?:[^"]{0,300}")?[ \t\r\n]*:')
+_BEFORE = re.compile(rf'[^{REST}]{{0,{LEFT}}}(?:"[ \t]{{0,{LEFT}}})?[:=][ \t\r\n]{{0,{LEFT}}}[{{\[]')
 _CARRIES = re.compile("[ ]{1,3}[A-Za-z0-9._~+/=-]{8}")
 _WITHIN = ((GIVEN, _STEM), (CARRY, re.compile(f"(?i:bearer|basic){_CARRIES.pattern}")))
 """Kinds of words that say nothing without what stands in the same piece of a text."""
@@ -156,6 +158,7 @@ class Saying:
             _NAMED.match(text, end) is not None
             or _open(text, end)
             or _SET.match(text, end) is not None
+            or _BEFORE.match(text, end) is not None
             or stands(text, start, end)
         ):
             return True
