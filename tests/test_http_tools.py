@@ -209,6 +209,33 @@ def test_a_secret_does_not_come_back_in_another_spelling(
     assert [text for text in (told, json.dumps(told)[1:-1], "efgh") if text in shown] == []
 
 
+NUMBERS = ("{}", "-{}", "{}.0", "1{}", "{}.5", "0.{}", "0.{}E8")
+
+
+@pytest.mark.parametrize("status", [200, 422])
+@pytest.mark.parametrize("written", NUMBERS)
+def test_a_secret_of_digits_does_not_come_back_as_a_number(
+    written: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service may read it as one. Other numbers keep their digits, and a truth is none."""
+    monkeypatch.setenv("GUARD_TEST_KEY", "48213377")
+    answer = says(status, f'{{"pin": [{written.format("48213377")}], "other": 4821337.7, "yes": true}}')
+    http = {"headers": {"X-Pin": "${GUARD_TEST_KEY}"}}
+    with Service(answer) as service, closing(guard_with(tmp_path, {"t": of(service, **http)})) as guard:
+        shown = call(guard, "t").content
+        seen = [shown, *(record.body for record in records(guard.store))]
+    assert all(part in shown.replace('\\"', '"') for part in ('"pin":["[secret]"]', '"other":4821337.7', '"yes":true'))
+    assert [text for text in seen if "48213377" in text] == []
+
+
+def test_a_number_that_only_resembles_a_secret_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A secret of mostly zeros is no reason to take every small number out."""
+    monkeypatch.setenv("GUARD_TEST_KEY", "000012")
+    answer, http = says(body='{"n": 12, "text": "000012"}'), {"headers": {"X-Pin": "${GUARD_TEST_KEY}"}}
+    with Service(answer) as service, closing(guard_with(tmp_path, {"t": of(service, **http)})) as guard:
+        assert json.loads(call(guard, "t").content) == {"n": 12, "text": "[secret]"}
+
+
 def test_no_cookies_and_no_proxies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One person's cookie is not sent for the next, and the environment does not choose a way."""
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):

@@ -10,6 +10,7 @@ import html
 import json
 import re
 from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
 from urllib.parse import quote, quote_plus
 
 from guard.core.values import Json
@@ -22,7 +23,9 @@ class Secrets:
     """What may not come back."""
 
     def __init__(self, values: Iterable[str]) -> None:
-        forms = {form for value in values if len(value) >= _SHORTEST for form in _forms(value)}
+        sought = [value for value in values if len(value) >= _SHORTEST]
+        forms = {form for value in sought for form in _forms(value)}
+        self._numbers = frozenset(number for value in sought if (number := _number(value)) is not None)
         found = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
         self._sought = re.compile(found, re.IGNORECASE) if forms else None
 
@@ -36,7 +39,22 @@ class Secrets:
             return [self.out_of(item) for item in value]
         if isinstance(value, dict):
             return {self.out_of(key): self.out_of(item) for key, item in value.items()}
-        return value
+        return HIDDEN if isinstance(value, int | float | Decimal) and self._says(value) else value
+
+    def _says(self, number: float | Decimal) -> bool:
+        """Whether a number is a secret, however it is written, or has one among its digits."""
+        if isinstance(number, bool) or self._sought is None:
+            return False
+        return number in self._numbers or self._sought.search(str(number)) is not None
+
+
+def _number(value: str) -> Decimal | None:
+    """The number that a secret is, where it is one of enough digits."""
+    try:
+        found = Decimal(value)
+    except InvalidOperation:
+        return None
+    return found if found.is_finite() and len(found.as_tuple().digits) >= _SHORTEST else None
 
 
 def _forms(value: str) -> set[str]:
