@@ -26,11 +26,19 @@ def _base64(text: str) -> str:
 
 
 def shown(
-    content: list[Any], path: Path, entry: str = "", limits: str = "run: {calls: 9}", given: Any = None, detect: Any = None
+    content: list[Any],
+    path: Path,
+    entry: str = "",
+    limits: str = "run: {calls: 9}",
+    given: Any = None,
+    detect: Any = None,
+    *,
+    promised: bool = False,
+    **more: Any,
 ) -> dict[str, Any]:
-    """What a client gets of this content after a call with these arguments."""
+    """What a client gets of this content (and `more` beside it) after a call with these arguments; `promised`: it knows an output schema."""
     policy = f"tools:\n  t: {{kind: read, allow: [user]{entry}}}\nlimits: {{{limits}}}"
-    value = value_of({"content": content})
+    value = value_of({"content": content, **more})
 
     def t(password: str = "") -> Any:
         return value
@@ -42,7 +50,7 @@ def shown(
         outcome = guard.call(ToolCall("1", "t", given or {}), Session(principal="E1", roles=("user",)), conversation="c")
         policy = guard.in_force.policy
         mask = Mask(detect or guard.redactor.detect, Addresses())
-        back = Back(tool=policy.tools["t"], limits=policy.limits, mask=mask, arguments=given, promised=False)
+        back = Back(tool=policy.tools["t"], limits=policy.limits, mask=mask, arguments=given, promised=promised)
         return back.result(outcome, mould_of(value))
 
 
@@ -190,3 +198,39 @@ def test_parts_and_blocks_are_paired_only_where_each_is_surely_the_others(
     entry = ", result: {max_bytes: 300}" if kinds is None else ""
     found = [one["type"] for one in shown(content, tmp_path, entry)["content"]]
     assert found == kinds if kinds is not None else set(found) == {"text"}
+
+
+SAYS_MORE = '{"id": 7}'
+
+
+@pytest.mark.parametrize("promised", [True, False])
+@pytest.mark.parametrize(
+    ("content", "entry", "expected"),
+    [
+        ([text(f"5 rows by {MAIL}")], "", ["5 rows by [email]"]),
+        ([text(SAYS_MORE)], "", [SAYS_MORE]),
+        ([text(SAYS_MORE)], ", result: {keep: [other]}", ["The tool gave a result, and nothing"]),
+        ([], "", ["Nothing found."]),
+        ([], ", result: {empty: no rows}", ["no rows"]),
+    ],
+    ids=["a text", "a text that is an object", "a field rule", "nothing", "the policy's word for nothing"],
+)
+def test_an_empty_structure_stays_one(
+    content: list[Any], entry: str, expected: list[str], promised: bool, tmp_path: Path
+) -> None:
+    """With an output schema and without: the text beside it is told, and never becomes the structure."""
+    found = shown(content, tmp_path, entry, promised=promised, structuredContent={})
+    assert (found["structuredContent"], found["isError"]) == ({}, False)
+    assert [part["text"][: len(said)] for part, said in zip(found["content"], expected, strict=True)] == expected
+
+
+@pytest.mark.parametrize(("promised", "expected"), [(True, {}), (False, None)])
+def test_where_there_was_no_structure_there_is_one_only_if_it_was_promised(promised: bool, expected: Any, tmp_path: Path) -> None:
+    """A client that knows an output schema takes a result without a structure for broken."""
+    assert shown([text("x")], tmp_path, promised=promised).get("structuredContent") == expected
+
+
+def test_a_failure_has_no_structure(tmp_path: Path) -> None:
+    """Whatever stood beside it."""
+    found = shown([text("bad")], tmp_path, promised=True, structuredContent={}, isError=True)
+    assert (found["isError"], "structuredContent" in found) == (True, False)

@@ -25,9 +25,13 @@ _FIRST = 1_000_000  # characters of a text that are read as JSON to see whether 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mould:
-    """The shape of one answer, kept beside its value: how the text repeats the structure, and the blocks that are no text."""
+    """The shape of one answer, kept beside its value: how the text repeats the structure, and the blocks that are no text.
+
+    `bare`: there was a structure, with nothing in it.
+    """
 
     structured: bool = False
+    bare: bool = False
     said: Literal["whole", "text", "json"] = "whole"
     field: str = ""
     blocks: tuple[JsonObject, ...] = ()
@@ -47,7 +51,7 @@ def value_of(result: Mapping[str, Json]) -> JsonObject:
     blocks = [_read(block) for block in content] if isinstance(content, list) else []
     found: JsonObject = {"content": blocks, "isError": result.get("isError") is True}
     structured = result.get("structuredContent")
-    return found | {"structuredContent": structured} if isinstance(structured, dict) and structured else found
+    return found | {"structuredContent": structured} if isinstance(structured, dict) else found
 
 
 def _read(block: Json) -> Json:
@@ -69,6 +73,8 @@ def mould_of(value: Mapping[str, Json]) -> Mould:
     structured = value.get("structuredContent")
     if not isinstance(structured, dict) or value["isError"]:
         return Mould(blocks=blocks)
+    if not structured:
+        return Mould(bare=True, blocks=blocks)
     texts = [block["text"] for block in blocks if block.get("type") == "text" and isinstance(block.get("text"), str)]
     if len(structured) == 1 and len(texts) == 1:
         field, only = next(iter(structured.items()))
@@ -112,7 +118,7 @@ def result_of(outcome: Outcome, mould: Mould | None, *, promised: bool, way: Way
         text = {"type": "text", "text": _spoken(structured, mould)}
         return {"content": [text, *pictures], "structuredContent": structured, "isError": False}
     found: JsonObject = {"content": _blocks(parts, mould, way), "isError": False}
-    return found | {"structuredContent": {}} if promised else found
+    return found | {"structuredContent": {}} if promised or mould.bare else found
 
 
 def _structured(parts: Sequence[str | Image]) -> JsonObject | None:
