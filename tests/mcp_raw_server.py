@@ -126,6 +126,53 @@ def sample(asked: dict[str, Any]) -> dict[str, Any]:
     return text(json.dumps(answers.get(number)))
 
 
+def asks(asked: dict[str, Any]) -> dict[str, Any]:
+    """Ask the client for whatever the call names."""
+    number, params = f"a{asked['id']}", {"message": f"for {MAIL}", "requestedSchema": {"type": "object", "properties": {}}}
+    waiting[number] = threading.Event()
+    send({"id": number, "method": asked["params"]["arguments"]["text"], "params": params})
+    waiting[number].wait(20)
+    return text(json.dumps(answers.get(number)))
+
+
+def regret(asked: dict[str, Any]) -> dict[str, Any]:
+    """Ask something, and then want no answer any more."""
+    send({"id": "r", "method": "roots/list"})
+    time.sleep(0.2)
+    send({"method": "notifications/cancelled", "params": {"requestId": "r"}})
+    return text("never mind")
+
+
+def flood(asked: dict[str, Any]) -> dict[str, Any]:
+    """Say a great deal that nobody asked for."""
+    for number in range(2_000):
+        send({"method": "notifications/message", "params": {"level": "info", "data": f"{number} {MAIL}"}})
+        send({"method": "notifications/acme", "params": {"n": number}})
+        send({"id": 10_000 + number, "result": text("an answer to nothing")})
+        send({"id": f"n{number}", "method": "acme/unknown"})
+    return text("calm")
+
+
+def swamp(asked: dict[str, Any]) -> dict[str, Any]:
+    """Ask more than anybody can answer, and some of it twice."""
+    for number in [*range(1_050), 0]:
+        send({"id": f"q{number}", "method": "roots/list"})
+    return text("calm")
+
+
+def odd(asked: dict[str, Any]) -> dict[str, Any]:
+    """Say what is JSON-RPC by its head alone."""
+    for strange in ([1], {"a": 1}, None, True, 1.5):
+        send({"id": strange, "result": {}})
+        send({"id": strange, "error": {}})
+        send({"id": strange, "method": "ping"})
+        send({"id": 1, "method": strange})
+        send({"method": strange, "params": strange})
+        send({"method": "notifications/cancelled", "params": {"requestId": strange}})
+        send({"method": "notifications/progress", "params": {"progressToken": strange, "progress": strange}})
+    return text("calm")
+
+
 def orphan(asked: dict[str, Any]) -> dict[str, Any]:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"], stdin=subprocess.DEVNULL)
     return text(str(child.pid))
@@ -156,7 +203,7 @@ RUN: dict[str, Callable[[dict[str, Any]], dict[str, Any] | None]] = {
     },
     "hidden": lambda asked: text("ran"),
     **{one.__name__: one for one in (change, quietly, more, twin, lookalike, slow, die, garbage, broken, huge, again, works)},
-    **{one.__name__: one for one in (sample, orphan, deaf)},
+    **{one.__name__: one for one in (sample, orphan, deaf, asks, regret, flood, swamp, odd)},
 }
 
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Coroutine, Mapping
 from typing import Any, Protocol
 
 from guard.core.values import Json, JsonObject
-from guard.integrations.mcp.messages import INTERNAL, RemoteError, UnfitError, notice, request
+from guard.integrations.mcp.messages import INTERNAL, RemoteError, UnfitError, is_id, notice, request
 
 MOST_OPEN = 1_000
 """Requests of one side that may be worked on at once."""
@@ -74,7 +74,8 @@ class Peer:
 
     def settle(self, message: Mapping[str, Json]) -> None:
         """Take an answer. One to nothing that was asked, or the second one, is dropped."""
-        waiting = self._waiting.get(message.get("id"))
+        number = message.get("id")
+        waiting = self._waiting.get(number) if is_id(number) else None
         if waiting is None or waiting.done():
             return
         error, answered = message.get("error"), "result" in message
@@ -91,7 +92,7 @@ class Peer:
 
     def cancel(self, number: object) -> None:
         """Stop working on one of this side's requests, if it is still worked on."""
-        task = self.busy.get(number) if isinstance(number, str | int) else None
+        task = self.busy.get(number) if is_id(number) else None
         if task is not None:
             self.dropped.add(number)
             task.cancel()

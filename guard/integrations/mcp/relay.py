@@ -1,15 +1,15 @@
 """Relay: one client and one server, message by message. `tools/list` and `tools/call` are the guard's; what else it knows goes on as it is.
 
 Fails closed: a method that it does not know is refused, a server that is gone ends the session, and each request of the client gets one
-answer, whatever happens (a request that the client cancelled gets none, as the protocol says). Comes after desk and calls; last but for the
-two transports.
+answer, whatever happens (a request that the client cancelled gets none, as the protocol says). Comes after desk, calls and unasked; last but
+for the two transports.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from guard.integrations.mcp.desk import Desk, View
 from guard.integrations.mcp.meta import cleared, known_version, of_client, passed, token_of
 from guard.integrations.mcp.passing import Addresses, Mask
 from guard.integrations.mcp.peer import MOST_OPEN, Channel, GoneError, Peer
+from guard.integrations.mcp.unasked import Unasked
 from guard.runner.opening import ref_of
 
 CANCELLED = -32800
@@ -29,6 +30,7 @@ _LAST = 1.0  # seconds for an answer to somebody who may not read any more
 _CLOSING = 5.0  # seconds that calls have to end after their server is gone
 
 Handler = Callable[[object, JsonObject], Awaitable[Json]]
+Job = Callable[[object, str, JsonObject], Coroutine[Any, Any, None]]
 
 
 class Relay:
@@ -42,6 +44,7 @@ class Relay:
         self._mask = Mask(desk.detect, self._addresses)
         self._asks = False
         self._tokens: dict[object, object] = {}
+        self._unasked = Unasked(self.client, self.server, self.view, self._mask, self._tokens)
         self._handlers: dict[str, Handler] = {
             "initialize": self._initialize,
             "tools/list": self._list,
@@ -79,7 +82,7 @@ class Relay:
                 else:
                     await take(message)
         except GoneError as error:
-            self.desk.say(f"{'the client' if side is self.client else f'the server {self.desk.server}'} is gone: {error}")
+            self.desk.say(f"{self._name(side)} is gone: {error}")
 
     async def _unfit(self, side: Peer, error: m.UnfitError) -> None:
         if side is self.server:
@@ -88,26 +91,37 @@ class Relay:
         number = error.request if m.is_id(error.request) and error.request not in side.busy else None
         await side.channel.send(m.fault(number, m.PARSE_ERROR, f"Refused: {error}."), number)
 
+    async def _begin(self, side: Peer, message: JsonObject, job: Job) -> None:
+        """Begin the work on a request of one side, where it can be worked on; else it has its answer at once."""
+        number, method = message.get("id"), message.get("method")
+        if not m.is_id(number) or not isinstance(method, str):
+            await side.channel.send(m.fault(None, m.INVALID_REQUEST, "Refused: a request has an id and a method."))
+        elif number in side.busy:
+            self.desk.say(
+                f"refused: a second request of {self._name(side)} with the id {number!r} while the first is worked on; "
+                "it gets no answer of its own"
+            )
+        elif len(side.busy) >= MOST_OPEN:
+            await side.channel.send(m.fault(number, m.GONE, f"Refused: more than {MOST_OPEN} requests at once."), number)
+        else:
+            side.work(number, job(number, method, message))
+            await asyncio.sleep(0)  # it has begun before the next message is read: what is stopped earlier would never answer
+
+    def _name(self, side: Peer) -> str:
+        return "the client" if side is self.client else f"the server {self.desk.server}"
+
     # -- from the client ---------------------------------------------------------------------------------------------------
 
     async def _from_client(self, message: JsonObject) -> None:
-        method, number = message.get("method"), message.get("id")
+        method = message.get("method")
         if method is None:
             self.client.settle(message)
-        elif "id" not in message:
+        elif "id" in message:
+            await self._begin(self.client, message, self._serve)
+        elif isinstance(method, str):
             await self._client_tells(method, m.params_of(message) if isinstance(message.get("params"), dict) else {})
-        elif not m.is_id(number) or not isinstance(method, str):
-            await self.client.channel.send(m.fault(None, m.INVALID_REQUEST, "Refused: a request has an id and a method."))
-        elif number in self.client.busy:
-            self.desk.say(
-                f"refused: a second request with the id {number!r} while the first is worked on; it gets no answer of its own"
-            )
-        elif len(self.client.busy) >= MOST_OPEN:
-            await self.client.channel.send(m.fault(number, m.GONE, f"Refused: more than {MOST_OPEN} requests at once."), number)
-        else:
-            self.client.work(number, self._serve(number, method, message))
 
-    async def _client_tells(self, method: Json, params: JsonObject) -> None:
+    async def _client_tells(self, method: str, params: JsonObject) -> None:
         if method == "notifications/cancelled":
             self.client.cancel(params.get("requestId"))
         elif method in m.TOLD_SERVER:
@@ -234,62 +248,13 @@ class Relay:
     # -- from the server -----------------------------------------------------------------------------------------------------
 
     async def _from_server(self, message: JsonObject) -> None:
-        method, number = message.get("method"), message.get("id")
+        method = message.get("method")
         if method is None:
             self.server.settle(message)
-        elif "id" not in message:
-            await self._server_tells(method, message.get("params"))
-        elif method not in m.TO_CLIENT or not m.is_id(number):
-            await self.server.channel.send(m.fault(number, m.NO_METHOD, "Method not found"))
-        elif number not in self.server.busy and len(self.server.busy) < MOST_OPEN:
-            self.server.work(number, self._carry(number, method, message.get("params")))
-
-    async def _server_tells(self, method: Json, params: Json) -> None:
-        told_ = params if isinstance(params, dict) else {}
-        if method == "notifications/cancelled":
-            self.server.cancel(told_.get("requestId"))
-            return
-        if method == "notifications/tools/list_changed":
-            self.view.stale = True
-        if method in m.TOLD_CLIENT:
-            await self._tell_client(method, told_)
-
-    async def _tell_client(self, method: str, params: JsonObject) -> None:
-        token = params.get("progressToken")
-        own = m.is_id(token) and token in self._tokens  # the client's own word
-        about = self._tokens[token] if own else None if m.is_id(token) else self._newest()
-        try:
-            hidden: Any = self._mask.message(params)
-        except Exception as error:  # noqa: BLE001 - what cannot be looked at is not shown
-            self.desk.say(f"{method} of the server {self.desk.server} was left out: {type(error).__name__}")
-            return
-        try:
-            await self.client.tell(method, (hidden | {"progressToken": token} if own else hidden) or None, about)
-        except GoneError:
-            return
-
-    def _newest(self) -> object:
-        """The request that a message of the server most likely belongs to: the newest that is worked on."""
-        return next(reversed(self.client.busy), None) if self.client.busy else None
-
-    async def _carry(self, number: object, method: str, params: Json) -> None:
-        try:
-            hidden = self._mask.message(params)
-            said = await self.client.ask(method, hidden, about=self._newest(), seconds=self.desk.seconds)
-            reply = m.answer(number, cleared(said))
-        except m.RemoteError as error:
-            reply = {"jsonrpc": "2.0", "id": number, "error": error.error}
-        except (GoneError, TimeoutError):
-            reply = m.fault(number, m.GONE, "The client did not answer.")
-        except Exception as error:  # noqa: BLE001 - what cannot be looked at is not shown
-            self.desk.say(f"{method} of the server {self.desk.server} was refused: {type(error).__name__}")
-            reply = m.fault(number, m.GONE, "Refused: the guard cannot judge this.")
-        finally:
-            self.server.busy.pop(number, None)
-        try:
-            await self.server.channel.send(reply)
-        except GoneError:
-            return
+        elif "id" in message:
+            await self._begin(self.server, message, self._unasked.asks)
+        elif isinstance(method, str):
+            await self._unasked.tells(method, message.get("params"))
 
 
 def _code(error: Exception) -> str:
