@@ -202,6 +202,7 @@ RUN: dict[str, Callable[[dict[str, Any]], dict[str, Any] | None]] = {
         ]
     },
     "hidden": lambda asked: text("ran"),
+    "busy": lambda asked: text("nothing is read any more"),
     **{one.__name__: one for one in (change, quietly, more, twin, lookalike, slow, die, garbage, broken, huge, again, works)},
     **{one.__name__: one for one in (sample, orphan, deaf, asks, regret, flood, swamp, odd)},
 }
@@ -252,6 +253,8 @@ def main() -> None:
                     waiting[asked["id"]].set()
             elif "id" in asked:
                 answer(asked)
+            while asked.get("params", {}).get("name") == "busy":
+                time.sleep(300)
 
 
 main()

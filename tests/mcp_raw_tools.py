@@ -35,5 +35,5 @@ def definitions() -> list[dict[str, Any]]:
     tools += [
         tool(name) for name in ("change", "quietly", "more", "twin", "lookalike", "orphan", "hidden", "deaf", "sound", "summary")
     ]
-    tools += [tool("asks", TEXT), tool("regret"), tool("flood"), tool("swamp"), tool("odd")]
+    tools += [tool("asks", TEXT), tool("regret"), tool("flood"), tool("swamp"), tool("odd"), tool("busy")]
     return tools

@@ -43,6 +43,10 @@ class Scripted:
         """Nothing stands behind it."""
 
 
+async def _always(_: str) -> bool:
+    return True
+
+
 def _told(_: Outcome) -> dict[str, Any]:
     return {}
 
@@ -56,7 +60,7 @@ async def called(name: str, reply: dict[str, Any], path: Path) -> Outcome:
         session = Session(principal="E1", roles=("user",))
         ref = ConversationRef(tenant="default", principal="E1", conversation="c")
         caller = Caller(guard=guard, session=session, ref=ref, offered=frozenset({"pay", "find"}), client=peer, render=_told)
-        return await caller.call(ToolCall("1", name, {"text": "a"}), Errand(server=peer, seconds=5))
+        return await caller.call(ToolCall("1", name, {"text": "a"}), Errand(server=peer, seconds=5, still=_always))
     finally:
         guard.close()
 

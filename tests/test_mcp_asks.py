@@ -87,6 +87,29 @@ def test_a_client_that_fails_to_ask_leaves_the_call_held(tmp_path: Path) -> None
     run(go())
 
 
+@pytest.mark.parametrize("how", ["change", "quietly"])
+def test_a_tool_that_changes_while_a_person_thinks_is_not_run(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The yes was for the tool as it was reviewed: whether the server says that its list changed, or a look at it long after says so."""
+    if how == "quietly":
+        monkeypatch.setattr("guard.integrations.mcp.desk._FRESH", 0.0)
+
+    async def go() -> None:
+        changing = POLICY.replace("echo: {kind: read, allow: [user]}", f"echo: {{kind: action, allow: [user], approve: {OWN}}}")
+        async with talking(tmp_path, policy=changing, can=ASKS) as talk:
+            call = asyncio.ensure_future(talk.call("echo", {"text": "10"}))
+            asked = await talk.find(lambda one: one.get("method") == "elicitation/create")
+            assert said(await talk.call(how)) == "ok"
+            talk.put({"id": asked["id"], "result": {"action": "accept", "content": {"decision": "approve"}}})
+            found = await call
+            assert code(found) == "tool_failed"
+            assert "changed or removed" in said(found)
+            assert [one for one in talk.seen() if one["params"]["name"] == "echo"] == []
+            assert "echo" not in await talk.names()
+            assert len(talk.records("tool.refused")) == 1
+
+    run(go())
+
+
 @pytest.mark.parametrize(("answer", "status"), [("approve", "consumed"), ("reject", "rejected")])
 def test_the_record_says_who_answered_and_where(answer: str, status: str, tmp_path: Path) -> None:
     """The requester, at the client, by the client's word: the vote says so and the record, too."""

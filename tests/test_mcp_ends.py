@@ -69,6 +69,19 @@ def test_a_server_that_hangs_is_told_to_stop(tmp_path: Path) -> None:
     run(go())
 
 
+def test_a_server_that_reads_nothing_any_more_keeps_no_call_waiting(tmp_path: Path) -> None:
+    """What it is told does not even leave; each call has its time all the same, and the session its end."""
+
+    async def go() -> None:
+        async with talking(tmp_path) as talk:
+            assert said(await talk.call("busy")) == "nothing is read any more"
+            talk.desk.seconds = 0.5
+            for _ in range(6):
+                assert code(await talk.call("echo", {"text": "x" * 60_000})) in {"tool_failed", "tool_timed_out"}
+
+    run(go())
+
+
 def test_a_message_that_is_too_long_ends_the_servers_session(tmp_path: Path) -> None:
     """Nobody can know which request it answers: all that wait are answered, nothing of it is passed on."""
 

@@ -7,7 +7,7 @@ decided by the guard alone. Comes after results and peer; before desk and relay.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -34,6 +34,8 @@ HELD = (
     "Held for a person's approval. It has NOT been executed. Do not say that it is done. Once a person has approved it, call this tool "
     "again with exactly the same arguments: it then runs, once."
 )
+CHANGED = "The server changed or removed this tool, and nobody has reviewed that. It was not executed."
+UNLISTED = "The server cannot be asked now whether this tool is still what was reviewed. It was not executed."
 _QUESTION_SECONDS = 600.0  # for an answer at the client
 
 
@@ -47,6 +49,7 @@ class Errand:
 
     server: Peer
     seconds: float
+    still: Callable[[str], Awaitable[bool]]  # whether the server offers this tool as it was reviewed, now
     about: object = None  # the id of the client's request
     meta: JsonObject = field(default_factory=dict)  # what goes along with the request, besides name and arguments
     mould: Mould | None = None
@@ -60,7 +63,7 @@ ERRAND: ContextVar[Errand | None] = ContextVar("guard_mcp_errand", default=None)
 async def ask_server(name: str, arguments: JsonObject) -> Any:
     """Run a tool at the server of the call under way.
 
-    Raises ToolError where the server says that it did not run; DoubtError, GoneError and TimeoutError when nobody knows.
+    Raises ToolError where it is not what was reviewed, or where the server says that it did not run; DoubtError, GoneError and TimeoutError when nobody knows.
     """
     errand = ERRAND.get()
     if errand is None:
@@ -68,6 +71,7 @@ async def ask_server(name: str, arguments: JsonObject) -> Any:
     params: JsonObject = {"name": name, "arguments": arguments}
     if errand.meta:
         params["_meta"] = errand.meta
+    await _unchanged(name, errand)
     try:
         result = await errand.server.ask("tools/call", params, seconds=errand.seconds)
     except RemoteError as error:
@@ -82,6 +86,16 @@ async def ask_server(name: str, arguments: JsonObject) -> Any:
     value = value_of(result)
     errand.mould, errand.said = mould_of(value), of_server(result)
     return value
+
+
+async def _unchanged(name: str, errand: Errand) -> None:
+    """Ask right before the tool runs: a person may have thought for minutes since it was judged. Raises ToolError."""
+    try:
+        same = await errand.still(name)
+    except (RemoteError, OSError, GuardError):
+        raise ToolError(UNLISTED) from None
+    if not same:
+        raise ToolError(CHANGED)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from guard.core.values import JsonObject
-from guard.errors import GuardError, ToolError
+from guard.errors import GuardError
 from guard.integrations.mcp.calls import ERRAND, Errand, ask_server
 from guard.integrations.mcp.dial import dialled, list_all
 from guard.integrations.mcp.lines import start
@@ -104,11 +104,12 @@ class _Line:
         given = f"{self._name}_{name}" if prefixed else name
         return registered(name, self.listing.accepted[name], self._call, server=self._name, given=given)
 
-    async def _call(self, name: str, arguments: JsonObject) -> Any:
+    async def _still(self, name: str) -> bool:
         await self._list()
-        if name not in self.listing.accepted:
-            raise ToolError("The server changed or removed this tool, and nobody has reviewed that. It was not executed.")
-        mark = ERRAND.set(Errand(server=self._server, seconds=self._seconds))
+        return name in self.listing.accepted
+
+    async def _call(self, name: str, arguments: JsonObject) -> Any:
+        mark = ERRAND.set(Errand(server=self._server, seconds=self._seconds, still=self._still))
         try:
             return await ask_server(name, arguments)
         finally:

@@ -108,6 +108,11 @@ class View:
             return await self.refresh()
         return guard
 
+    async def still(self, name: str) -> bool:
+        """Whether the server offers this tool of its own as it was reviewed. Raises as `fresh`."""
+        await self.fresh()
+        return name in self.listing.accepted
+
     async def refresh(self) -> AsyncGuard:
         """Ask the server for its tools, judge them, and record what is refused. Raises as `fresh`."""
         async with self._lock:

@@ -17,14 +17,16 @@ from guard.integrations.mcp.peer import Channel, GoneError, Peer
 
 MOST_PAGES = 1_000
 _SECONDS = 60.0  # for one page of a listing, and for the handshake
+_WHOLE = 300.0  # seconds for all pages of a listing
 
 
 async def list_all(server: Peer, most: int = CEILINGS.listed_tools) -> list[Json]:
     """Every tool as the server describes it, from all pages; more than `most` are none. Raises GuardError, RemoteError, GoneError, TimeoutError."""
     found: list[Json] = []
     params: JsonObject = {}
+    end = asyncio.get_running_loop().time() + _WHOLE
     for _ in range(MOST_PAGES):
-        page = await server.ask("tools/list", params, seconds=_SECONDS)
+        page = await server.ask("tools/list", params, seconds=min(_SECONDS, end - asyncio.get_running_loop().time()))
         tools = page.get("tools") if isinstance(page, dict) else None
         if not isinstance(tools, list):
             raise GuardError("the server's list of tools cannot be read")

@@ -62,8 +62,8 @@ class Peer:
         waiting: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self._waiting[number] = waiting
         try:
-            await self.channel.send(request(number, method, params), about)
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds):  # for the sending as well: a side that hangs reads nothing
+                await self.channel.send(request(number, method, params), about)
                 return await waiting
         except (asyncio.CancelledError, TimeoutError):
             if method != "initialize":  # the protocol forbids to cancel that one

@@ -209,7 +209,9 @@ class Relay:
         if "task" in params:
             raise m.UnfitError("tasks are not offered here")
         guard = await self.view.fresh()
-        errand = Errand(server=self.server, seconds=self.desk.seconds, about=number, meta=of_client(params))
+        errand = Errand(
+            server=self.server, seconds=self.desk.seconds, still=self.view.still, about=number, meta=of_client(params)
+        )
         caller = Caller(
             guard=guard,
             session=self.session,
