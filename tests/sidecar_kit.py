@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -68,7 +69,8 @@ class Sidecar:
 
     def post(self, verb: str, body: Any, **headers: str) -> httpx.Response:
         """A request with the loop's token."""
-        return self.client.post(f"/{verb}", json=body, headers={"Authorization": f"Bearer {self.token}", **headers})
+        kind = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        return self.client.post(f"/{verb}", content=json.dumps(body), headers={**kind, **headers})
 
     def ask(self, verb: str, **body: Any) -> Any:
         """A request that is answered."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 import pytest
-from joserfc import jwt
+from joserfc import jws
 from joserfc.jwk import KeySet, RSAKey
 from mcp_kit import ANN, MAIL, RAW, desk_for, folder, run
 
@@ -33,9 +33,16 @@ CLAIMS = {"principal": "sub", "roles": "realm.roles", "tenant": "org", "attribut
 GOOD = {"sub": "E1", "realm": {"roles": ["user"]}, "org": "acme", "level": 3, "iss": "https://id", "aud": ["files", "x"]}
 
 
-def token(key: Any = KEY, alg: str = "RS256", **changed: Any) -> str:
+def token(key: Any = KEY, alg: str = "RS256", kid: str | None = "k1", jwk: Any = None, **changed: Any) -> str:
     claims = {**GOOD, "exp": int(time.time()) + 60, **changed}
-    return jwt.encode({"alg": alg, "kid": "k1"}, {name: value for name, value in claims.items() if value is not None}, key)
+    head = {name: value for name, value in {"alg": alg, "kid": kid, "jwk": jwk}.items() if value is not None}
+    said = json.dumps({name: value for name, value in claims.items() if value is not None})
+    return jws.serialize_compact(head, said, key, algorithms=[alg])
+
+
+def _deep() -> str:
+    """A token's head that is nested more deeply than anybody reads."""
+    return base64.urlsafe_b64encode(b"[" * 9_000).decode().rstrip("=")
 
 
 def forged() -> str:
@@ -163,6 +170,22 @@ BAD: list[tuple[str, str | None]] = [
     ("no audience", token(aud=None)),
     ("nobody", token(sub=None)),
     ("no tenant", token(org=None)),
+    ("an empty name", token(sub="")),
+    ("a name that is none", token(sub=7)),
+    ("half a character", token(sub="\ud800")),
+    ("half a character beside it", token(level={"x": ["\ud800"]})),
+    ("an empty tenant", token(org="")),
+    ("a tenant that is none", token(org=["acme"])),
+    ("roles in an object", token(realm={"roles": {"admin": False}})),
+    ("a truth for roles", token(realm={"roles": True})),
+    ("a role that is none", token(realm={"roles": ["user", 1]})),
+    ("an empty role", token(realm={"roles": [""]})),
+    ("another algorithm of the same key", token(alg="RS512")),
+    ("a key that it brings itself", token(OTHER, jwk=OTHER.as_dict(private=False))),
+    ("a key that nobody has", token(kid="k2")),
+    ("a head without a bottom", f"{_deep()}.{token().partition('.')[2]}"),
+    ("claims without a bottom", jws.serialize_compact({"alg": "RS256", "kid": "k1"}, "[" * 9_000, KEY, algorithms=["RS256"])),
+    ("an end that is a text", token(exp="9999999999")),
     ("not yet", token(nbf=int(time.time()) + 600)),
     ("the public key as a secret", forged()),
     ("unsigned", "eyJhbGciOiJub25lIn0." + token().split(".")[1] + "."),
@@ -180,6 +203,9 @@ def test_the_claims_say_who_is_signed_in(tmp_path: Path) -> None:
     found = run(tokens(tmp_path).session(token()))
 
     assert found == Session(principal="E1", roles=("user",), tenant="acme", attributes={"level": 3})
+    assert run(tokens(tmp_path).session(token(kid=None))) == found
+    assert run(tokens(tmp_path).session(token(realm={"roles": "user clerk"}))).roles == ("user", "clerk")
+    assert run(tokens(tmp_path).session(token(realm=None))).roles == ()
 
 
 def test_keys_that_cannot_be_had_are_an_error(tmp_path: Path) -> None:

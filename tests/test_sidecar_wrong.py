@@ -25,6 +25,8 @@ WRONG: dict[str, tuple[str, Any, dict[str, str], int]] = {
     "a role that is no text": ("tools", {"session": {"principal": "x", "roles": [1]}}, {}, 400),
     "roles that are a text": ("tools", {"session": {"principal": "x", "roles": "admin"}}, {}, 400),
     "a field that means nothing": ("tools", {"session": WHO, "role": "admin"}, {}, 400),
+    "half a character in a session": ("tools", {"session": {**WHO, "attributes": {"a": ["\ud800"]}}}, {}, 400),
+    "half a character in a field's name": ("tools", {"session": {**WHO, "attributes": {"\ud800": 1}}}, {}, 400),
     "a session's field that means nothing": ("tools", {"session": {**WHO, "within": None}}, {}, 400),
     "another wire": ("tools", {"session": WHO, "wire": "smoke"}, {}, 400),
     "a list": ("tools", [], {}, 400),

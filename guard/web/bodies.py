@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from starlette.requests import Request
 
 from guard.core.model import Session, ToolCall
-from guard.core.values import Json, JsonObject, read_json
+from guard.core.values import Json, JsonObject, encode, read_json
 from guard.web.remote import Report
 from guard.web.site import site
 
@@ -94,6 +94,7 @@ def session(value: Json) -> Session:
     roles, attributes = value.get("roles", []), value.get("attributes", {})
     if not isinstance(roles, list) or not isinstance(attributes, dict):
         raise RequestError("session.roles must be a list, session.attributes an object")
+    text(encode(attributes), "session.attributes")
     return Session(
         principal=text(value["principal"], "session.principal"),
         tenant=text(value.get("tenant", "default"), "session.tenant"),

@@ -146,7 +146,7 @@ class Oidc:
             keys = await self._known_keys(again=again)
             try:
                 return self._read(text, keys, {**token, "nonce": nonce}, now)
-            except (JoseError, ValueError, TypeError, KeyError, UnicodeError) as error:
+            except (JoseError, ValueError, TypeError, KeyError, UnicodeError, RecursionError) as error:
                 why = type(error).__name__
         raise SignInError(f"the ID token is not as it must be ({why})")
 

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 
 from guard.core.model import Session
-from guard.core.values import Json
+from guard.core.values import Json, encode
 from guard.errors import GuardError
 from guard.extras import install
 
@@ -57,7 +57,7 @@ class Tokens:
             keys = await self._known(again=again)
             try:
                 return self._read(token, keys)
-            except (JoseError, ValueError, TypeError, KeyError, UnicodeError):
+            except (JoseError, ValueError, TypeError, KeyError, UnicodeError, RecursionError):
                 continue
         return None
 
@@ -96,16 +96,34 @@ class Tokens:
 
     def _session(self, claims: Mapping[str, Json]) -> Session:
         found = {name: _claim(claims, path) for name, path in self.claims.items()}
-        principal, tenant, roles = found.get("principal"), found.get("tenant"), found.get("roles")
-        if not isinstance(principal, str) or ("tenant" in self.claims and not isinstance(tenant, str)):
-            raise ValueError("a claim is missing")
-        names = roles.split() if isinstance(roles, str) else roles or []
+        principal, tenant = _named(found.get("principal")), "default"
+        if "tenant" in self.claims:  # one that the token leaves open is nobody's, and never that of everybody without one
+            tenant = _named(found.get("tenant"))
         attributes = {
             name.removeprefix("attributes."): value
             for name, value in found.items()
             if name.startswith("attributes.") and value is not None
         }
-        return Session(principal=principal, tenant=tenant or "default", roles=tuple(names), attributes=attributes)
+        whole = Session(principal=principal, tenant=tenant, roles=_roles(found.get("roles")), attributes=attributes)
+        encode(attributes).encode()  # half a character could be written down nowhere
+        return whole
+
+
+def _named(value: Json) -> str:
+    """A name. Raises ValueError for what is none."""
+    if not isinstance(value, str) or not value:
+        raise ValueError("a claim is missing")
+    value.encode()
+    return value
+
+
+def _roles(value: Json) -> tuple[str, ...]:
+    """Roles: a list of names, or a text of them with spaces. Raises ValueError for anything else: which part of it are roles nobody says."""
+    if isinstance(value, str):
+        value = [*value.split()]
+    if not isinstance(value, list | None):
+        raise ValueError("roles are names")
+    return tuple(map(_named, value or ()))
 
 
 def _claim(claims: Mapping[str, Json], path: str) -> Json:
