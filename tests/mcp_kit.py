@@ -23,7 +23,7 @@ from guard.integrations.mcp.relay import Relay
 
 RAW = Path(__file__).parent / "mcp_raw_server.py"
 MAIL = "kim.doe@example.com"
-READS = "echo mail boom fault slow die garbage broken huge again picture works sample change quietly more twin lookalike orphan deaf sound summary asks regret flood swamp odd busy"
+READS = "echo mail boom fault slow die garbage broken huge again picture works sample change quietly more twin lookalike orphan deaf sound summary asks regret flood swamp odd busy counts"
 POLICY = "\n".join(
     [
         "tools:",

@@ -202,6 +202,7 @@ RUN: dict[str, Callable[[dict[str, Any]], dict[str, Any] | None]] = {
         ]
     },
     "hidden": lambda asked: text("ran"),
+    "counts": lambda _: text("counted"),
     "busy": lambda asked: text("nothing is read any more"),
     **{one.__name__: one for one in (change, quietly, more, twin, lookalike, slow, die, garbage, broken, huge, again, works)},
     **{one.__name__: one for one in (sample, orphan, deaf, asks, regret, flood, swamp, odd)},

@@ -10,6 +10,7 @@ OWNED = {
     "properties": {"text": {"type": "string"}, "user_id": {"type": "string"}},
     "required": ["text", "user_id"],
 }
+AMOUNT = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}
 OUTPUT = {
     "type": "object",
     "properties": {"mail": {"type": "string", "pattern": ".*@.*"}, "amount": {"type": "number"}},
@@ -35,5 +36,5 @@ def definitions() -> list[dict[str, Any]]:
     tools += [
         tool(name) for name in ("change", "quietly", "more", "twin", "lookalike", "orphan", "hidden", "deaf", "sound", "summary")
     ]
-    tools += [tool("asks", TEXT), tool("regret"), tool("flood"), tool("swamp"), tool("odd"), tool("busy")]
+    tools += [tool("asks", TEXT), tool("regret"), tool("flood"), tool("swamp"), tool("odd"), tool("busy"), tool("counts", AMOUNT)]
     return tools

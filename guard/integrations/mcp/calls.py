@@ -18,7 +18,7 @@ from typing import Any
 from guard.core.model import ConversationRef, Outcome, Session, ToolCall
 from guard.core.values import Json, JsonObject, encode
 from guard.errors import ApprovalError, GuardError, OutcomeUnknownError, ToolError
-from guard.integrations.mcp.messages import GONE, NOT_DONE, RemoteError
+from guard.integrations.mcp.messages import GONE, NOT_DONE, RemoteError, UnfitError
 from guard.integrations.mcp.meta import of_server
 from guard.integrations.mcp.peer import GoneError, Peer
 from guard.integrations.mcp.results import Mould, formed, mould_of, value_of
@@ -74,6 +74,8 @@ async def ask_server(name: str, arguments: JsonObject) -> Any:
     await _unchanged(name, errand)
     try:
         result = await errand.server.ask("tools/call", params, seconds=errand.seconds)
+    except UnfitError as error:
+        raise ToolError(f"Not sent: {error}. It was not executed.") from None
     except RemoteError as error:
         code = error.error.get("code")
         if type(code) is int and code in (GONE, GONE - 1):  # said by a transport in the server's place

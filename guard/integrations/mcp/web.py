@@ -11,16 +11,16 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
-from decimal import Decimal
 from secrets import token_hex
 from typing import Any, Protocol
 
 from guard.core.ceilings import CEILINGS
 from guard.core.model import Session
-from guard.core.values import Json, JsonObject
+from guard.core.values import JsonObject, encode
 from guard.errors import GuardError
 from guard.extras import install
-from guard.integrations.mcp.messages import UnfitError
+from guard.integrations.mcp.exact import kept, posted, writable
+from guard.integrations.mcp.messages import PARSE_ERROR, UnfitError, fault, is_id
 from guard.integrations.mcp.peer import Channel, GoneError
 
 IDLE_SECONDS = 1_800.0
@@ -58,8 +58,10 @@ class Streams:
             mark = ServerMessageMetadata(related_request_id=about)
         elif self._version is not None:
             mark = ClientMessageMetadata(headers={_VERSION: self._version})
+        asks = not self._served and "id" in message and "method" in message  # by that a tool runs there
+        whole = jsonrpc_message_adapter.validate_python(writable(message, exactly=asks))
         try:
-            await self._write.send(SessionMessage(jsonrpc_message_adapter.validate_python(_floats(message)), metadata=mark))
+            await self._write.send(SessionMessage(whole, metadata=mark))
         except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
             raise GoneError("nobody reads on") from error
 
@@ -76,7 +78,7 @@ class Streams:
             return
 
     def _plain(self, item: Any) -> JsonObject:
-        found: JsonObject = item.message.model_dump(by_alias=True, exclude_unset=True)
+        found: JsonObject = kept(item) or item.message.model_dump(by_alias=True, exclude_unset=True)
         result = found.get("result")
         if self._version is None and isinstance(result, dict) and isinstance(result.get("protocolVersion"), str):
             self._version = result["protocolVersion"]  # from now on each request names it
@@ -85,15 +87,6 @@ class Streams:
     async def close(self) -> None:
         """End the stream."""
         await self._write.aclose()
-
-
-def _floats(value: Json) -> Json:
-    """Numbers as the SDK can write them."""
-    if isinstance(value, dict):
-        return {key: _floats(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_floats(item) for item in value]
-    return (int(value) if value == value.to_integral_value() else float(value)) if isinstance(value, Decimal) else value
 
 
 @asynccontextmanager
@@ -169,17 +162,23 @@ class Web:
         if session is None:
             await _refuse(send, 401, "a valid bearer token is needed", ((b"www-authenticate", b"Bearer"),))
             return
+        try:
+            again = await posted(scope, receive)
+        except UnfitError as error:
+            number = error.request if is_id(error.request) else None
+            await _refuse(send, 400, encode(fault(number, PARSE_ERROR, f"Refused: {error}.")), kind=b"application/json")
+            return
         given = headers.get(_SESSION)
         if given is not None:
             transport, owner = self.open.get(given.decode("latin-1"), (None, None))
             if transport is None or owner != session:
                 await _refuse(send, 404, "there is no such session")
                 return
-            await transport.handle_request(scope, receive, send)
+            await transport.handle_request(scope, again, send)
         elif len(self.open) >= self.most_sessions:
             await _refuse(send, 503, "too many sessions are open")
         else:
-            await self._begin(session, scope, receive, send)
+            await self._begin(session, scope, again, send)
 
     async def _begin(self, session: Session, scope: Any, receive: Any, send: Any) -> None:
         from mcp.server.streamable_http import StreamableHTTPServerTransport  # noqa: PLC0415 - an extra
@@ -238,9 +237,11 @@ def _bearer(header: bytes | None) -> str | None:
     return token.strip() if scheme.lower() == "bearer" and token.strip() else None
 
 
-async def _refuse(send: Any, status: int, text: str, more: tuple[tuple[bytes, bytes], ...] = ()) -> None:
+async def _refuse(
+    send: Any, status: int, text: str, more: tuple[tuple[bytes, bytes], ...] = (), kind: bytes = b"text/plain; charset=utf-8"
+) -> None:
     body = text.encode()
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode()), *more]
+    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
