@@ -209,6 +209,23 @@ def test_a_secret_does_not_come_back_in_another_spelling(
     assert [text for text in (told, json.dumps(told)[1:-1], "efgh") if text in shown] == []
 
 
+@pytest.mark.parametrize("before", ["", "a", "ab", "abc:", "user:"])
+def test_a_secret_does_not_come_back_inside_of_base64(before: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever in the encoded text it begins; nor does what it packs itself, such as the password of HTTP's Basic."""
+    secret = "tk-9f8e7d6c5b4ax"
+    login = base64.b64encode(b"alice:hunter2-and-more").decode()
+    monkeypatch.setenv("GUARD_TEST_KEY", secret)
+    monkeypatch.setenv("GUARD_TEST_LOGIN", login)
+    packed = base64.b64encode(f"{before}{secret}, and more".encode()).decode()
+    answer = says(body=json.dumps({"seen": packed, "who": "no login as alice:hunter2-and-more", "with": "hunter2-and-more"}))
+    http = {"headers": {"X-Key": "${GUARD_TEST_KEY}", "Authorization": "Basic ${GUARD_TEST_LOGIN}"}}
+    with Service(answer) as service, closing(guard_with(tmp_path, {"t": of(service, **http)})) as guard:
+        shown = call(guard, "t").content
+    assert shown.count("[secret]") == 3
+    assert "hunter2" not in shown
+    assert packed[8:20] not in shown
+
+
 NUMBERS = ("{}", "-{}", "{}.0", "1{}", "{}.5", "0.{}", "0.{}E8")
 
 

@@ -23,7 +23,7 @@ class Secrets:
     """What may not come back."""
 
     def __init__(self, values: Iterable[str]) -> None:
-        sought = [value for value in values if len(value) >= _SHORTEST]
+        sought = [part for value in values for part in (value, *_packed(value)) if len(part) >= _SHORTEST]
         forms = {form for value in sought for form in _forms(value)}
         self._numbers = frozenset(number for value in sought if (number := _number(value)) is not None)
         found = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
@@ -63,5 +63,24 @@ def _forms(value: str) -> set[str]:
     slashed = escaped.replace("/", "\\/")
     urls = (quote(value, safe=""), quote(value), quote_plus(value), quote(quote(value, safe=""), safe=""))
     raw = value.encode()
-    encoded = (base64.b64encode(raw).decode().rstrip("="), base64.urlsafe_b64encode(raw).decode().rstrip("="), raw.hex())
-    return {value, escaped, slashed, json.dumps(escaped)[1:-1], html.escape(value), *urls, *encoded}
+    return {value, escaped, slashed, json.dumps(escaped)[1:-1], html.escape(value), *urls, raw.hex(), *_within(raw)}
+
+
+def _within(raw: bytes) -> set[str]:
+    """What surely stands in the base64 of any text with these bytes in it, wherever in it they begin."""
+    found = set()
+    for before in range(3):
+        first, last = -(-before * 4 // 3), (before + len(raw)) * 4 // 3
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            found.add(encode(bytes(before) + raw).decode()[first:last])
+    return found
+
+
+def _packed(value: str) -> tuple[str, ...]:
+    """User and password of a secret that is their base64, as HTTP's Basic has it: the text, and the password alone."""
+    try:
+        text = base64.b64decode(value.rpartition(" ")[2], validate=True).decode("ascii")
+    except ValueError:
+        return ()
+    user, colon, password = text.partition(":")
+    return (text, password) if colon and user.isprintable() and password.isprintable() else ()
