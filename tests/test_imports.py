@@ -30,6 +30,7 @@ LANGUAGE = (
     "dialect",
     "redaction",
     "beside",
+    "objects",
     "paths",
     "keytree",
     "opening",
@@ -80,6 +81,7 @@ HELPERS = (
     "budgets_of_people",
     "rights",
     "handles",
+    "clipping",
     "cutting",
     "spellings",
     "hiding",
@@ -130,6 +132,7 @@ BOUNDARY = (
     "core.replacing",
     "core.dialect",  # policies and redactors hold patterns that both must judge alike
     "core.redaction",  # a policy may not take the name of a kind that is always hidden
+    "core.objects",  # what is JSON among other words is hidden and cut alike
     "core.beside",  # names beside values mean the same to the walk and to texts of JSON
     "core.paths",
     "core.keytree",
@@ -177,7 +180,12 @@ def _core() -> dict[str, tuple[str, ...]]:
     rules["core.ahead"] += ("core.limit",)  # whether time alone makes a difference to it
     rules["core.approve"] += ("core.pointers", "core.presented", "core.edited", "core.rights")
     rules["core.permits"] += ("core.approve",)  # likewise
-    rules["core.redact"] += ("core.cutting", "core.hiding", "core.unseen")  # unseen: what nobody sees is no result
+    rules["core.redact"] += (
+        "core.clipping",
+        "core.cutting",
+        "core.hiding",
+        "core.unseen",
+    )  # unseen: what nobody sees is no result
     rules["core.bind"] += ("core.putback",)
     rules["core.ground"] += ("core.sources", "core.source_words", "core.likeness")
     rules["core.limit"] += ("core.lasting", "core.sources", "core.budgets_of_people")  # whose a quota is

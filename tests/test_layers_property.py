@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from layers_kit import write
 
 from guard import Guard, PolicyError, PolicyWarning, Session, ToolCall
-from guard.core.cutting import CUT
+from guard.core.clipping import CUT
 from guard.core.model import Outcome
 
 RANK = {"done": 2, "failed": 2, "held": 1, "refused": 0}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from steps_kit import calls_of
 
 from guard.redactors import detect
-from guard.redactors.objects import DEEPEST, MOST, name_before, objects
+from guard.core.objects import DEEPEST, MOST, name_before, objects
 
 
 def reference(text: str) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from guard.core.hiding import beginning, hide, shown_text
 from guard.core.ports import Redactor
 from guard.redactors import detect, redactor
-from guard.redactors.objects import objects
+from guard.core.objects import objects
 
 BOTH = [redactor(), redactor(fast=False)]
 IDS = ["with google-re2", "without"]

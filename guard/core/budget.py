@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from string import ascii_letters, digits, whitespace
 from typing import TypeAlias
 
+from guard.core.clipping import parsed
 from guard.core.commands import CallRow
-from guard.core.cutting import level, parsed, shortened, size
+from guard.core.cutting import level, shortened, size
 from guard.core.model import Block, Content, Image, Outcome
 from guard.core.reasons import Reason
 from guard.core.replacing import replace

@@ -7,26 +7,16 @@ what is redacted already. Pure; used by redact, budget and trim.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import NoReturn
 
+from guard.core.clipping import CUT, MOST_PARSED, clipped, counted, parsed, shown_of, tailed
 from guard.core.values import Json, JsonObject, encode, quote
 
-CUT = "[cut]"
-"""The key of a note; no field that a tool returns is called so."""
-_NOTE = re.compile(r"([0-9]+) of ([0-9]+) shown")
-_TAIL = re.compile(r"\s?\[cut: ([0-9]+) of ([0-9]+) characters shown\]\Z")
 _NUMBERED = 32  # bytes that a note with its two numbers takes besides its key
 _FLOOR = len(encode({CUT: ""})) + _NUMBERED
 _TEXT_FLOOR = 52  # bytes of a text of which nothing is shown
-_BORDER = 200  # characters in which the end of a cut text may look for a place between words
-_WORD = re.compile(r"[A-Za-z0-9_.,:;@+/=\[\]-]+\Z")
 _FLAT = frozenset({str, int, float, bool, type(None)})
-_MOST_PARSED = 20_000_000  # characters of a text that are read as JSON to cut it by its structure
 
 
 def shortened(text: str, most: int) -> str:
@@ -41,29 +31,14 @@ def begun(beginning: str, there: int, most: int) -> str:
     """A text of which `beginning` is known, and that had `there` characters, in at most `most` bytes, with a note where some are left out."""
     if len(beginning) >= there and size(beginning) <= most:
         return beginning
-    if there > _MOST_PARSED and beginning.lstrip()[:1] in ("{", "["):
+    if there > MOST_PARSED and beginning.lstrip()[:1] in ("{", "["):
         return tailed("", there)  # it may be JSON, which is never shown in half
-    return _text(beginning, most, size, there)
+    return clipped(beginning, most, size, cut, there)
 
 
 def cut(value: Json, most: int) -> Json:
     """`value` with an encoding of at most `most` bytes; where that is impossible, the smallest that there is. Never changes its input."""
     return _shrunk(value, most, _Sizes())
-
-
-def parsed(text: str) -> Json:
-    """The object or list that a text holds, numbers exact; None for any other text."""
-    if text.lstrip()[:1] not in ("{", "[") or len(text) > _MOST_PARSED:
-        return None
-    try:
-        value = json.loads(text, parse_float=Decimal, parse_constant=_no_number)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict | list) else None
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(name)
 
 
 def size(text: str) -> int:
@@ -151,7 +126,7 @@ def _inner(text: str, most: int) -> str:
     """A text inside JSON. One that holds JSON itself is cut by its structure."""
     value = parsed(text)
     if value is None:
-        return _text(text, most - 2, _quoted)
+        return clipped(text, most - 2, _quoted, cut)
     room = most
     for _ in range(4):  # its own quotes are escaped once more
         found = encode(cut(value, room))
@@ -179,13 +154,13 @@ def _items(items: list[Json], most: int, sizes: _Sizes) -> list[Json]:
         room = most - 3 - _FLOOR
         first = _shrunk(own[0], room, sizes) if room >= sizes.of(own[0]).least else None
         shown = [first] if first is not None else []
-    return shown if len(shown) == there else [*shown, {CUT: _note(len(shown), there)}]
+    return shown if len(shown) == there else [*shown, {CUT: shown_of(len(shown), there)}]
 
 
 def _fields(value: JsonObject, most: int, sizes: _Sizes) -> JsonObject:
     """Lists give way first, then texts and objects, the largest first; fields go, from the end, where that is not enough."""
     own = {name: item for name, item in value.items() if name != CUT}
-    there = _counted(value.get(CUT), len(own))
+    there = counted(value.get(CUT), len(own))
     frames = {name: size(quote(name)) + 2 for name in own}
     note = _FLOOR if there > len(own) else 0
     listless = sum(frames[name] + sizes.of(item).listless for name, item in own.items())
@@ -197,7 +172,7 @@ def _fields(value: JsonObject, most: int, sizes: _Sizes) -> JsonObject:
     shown = _allotted(
         {name: own[name] for name in names}, frames, floors, most - 2 - (note if len(names) == len(own) else _FLOOR), sizes
     )
-    return shown if len(names) == there else {**shown, CUT: _note(len(names), there)}
+    return shown if len(names) == there else {**shown, CUT: shown_of(len(names), there)}
 
 
 def _first(names: list[str], frames: dict[str, int], floors: dict[str, int], room: int, note: int) -> list[str]:
@@ -225,45 +200,9 @@ def _allotted(own: JsonObject, frames: dict[str, int], floors: dict[str, int], r
 # -- notes -----------------------------------------------------------------------------------------------------------------
 
 
-def _note(shown: int, there: int) -> str:
-    return f"{shown} of {there} shown"
-
-
 def _without_note(items: list[Json]) -> tuple[list[Json], int]:
     """The items, and how many there were before an earlier cut."""
     last = items[-1] if items else None
     if isinstance(last, dict) and last.keys() == {CUT}:
-        return items[:-1], _counted(last[CUT], len(items) - 1)
+        return items[:-1], counted(last[CUT], len(items) - 1)
     return items, len(items)
-
-
-def _counted(note: Json, here: int) -> int:
-    match = _NOTE.fullmatch(note) if isinstance(note, str) else None
-    return here if match is None else max(here, int(match[2]))
-
-
-def _text(text: str, most: int, measure: Callable[[str], int], whole: int = 0) -> str:
-    """The beginning of a text that is no JSON, ended between words, so that no number or mask is shown in half."""
-    own, there = text, max(whole, len(text))
-    if match := _TAIL.search(text):
-        own, there = text[: match.start()], max(int(match[2]), len(text[: match.start()]))
-    low, high = 0, min(len(own), max(0, most))
-    while low < high:  # the most characters that fit with their note
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if measure(tailed(own[:middle], there)) <= most else (low, middle - 1)
-    short = tailed(_bordered(own, low), there)
-    return text if len(text) >= there and measure(short) >= measure(text) else short
-
-
-def tailed(beginning: str, there: int) -> str:
-    """A text that is cut, with the note that says so."""
-    return f"{beginning}{' ' if beginning else ''}[cut: {len(beginning)} of {there} characters shown]"
-
-
-def _bordered(text: str, at: int) -> str:
-    """The first `at` characters, less a word or number that would be shown in half."""
-    if at >= len(text) or not _WORD.match(text[at]):
-        return text[:at].rstrip()
-    match = _WORD.search(text, max(0, at - _BORDER), at)
-    begins = at if match is None else match.start()
-    return text[: begins if begins > at - _BORDER else at].rstrip()

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from guard.core.beside import COLUMNS, NAMING, ROLES, VALUE, Frame, below, parts
-from guard.core.cutting import tailed
+from guard.core.clipping import tailed
 from guard.core.handles import Token
 from guard.core.ports import Redactor
 from guard.core.redaction import MASKS

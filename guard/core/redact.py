@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from guard.core.blocks import KNOWN, type_of
-from guard.core.cutting import begun, cut, parsed, size
+from guard.core.clipping import parsed
+from guard.core.cutting import begun, cut, size
 from guard.core.fields import Change, Fields, hidden_whole
 from guard.core.hiding import Kinds, beginning, shown_value, together
 from guard.core.model import Block, Content, Image
+from guard.core.objects import opens
 from guard.core.opening import prose
 from guard.core.ports import Executed, Redactor
 from guard.core.rules import Tool
@@ -25,7 +27,11 @@ from guard.core.views import View
 _PLACE = re.compile(r"\[image/[a-z.+-]+, [0-9]+ (?:bytes|KB|MB), shown below\]")
 """What stands in a value where a picture was lifted out of it."""
 _CUT = "cut"
-_VOID = re.compile(r"\s*(?:null|\"\s*\"|\[\s*\]|\{\s*\})?\s*")
+_SEEN = 250_000  # characters that are looked through of a text with JSON in it, so that it can be cut by its structure
+_WRAPPED = "result"
+"""The one field of an object in which MCP servers put what is no object."""
+_NOTHING = r"(?:null|\"\s*\"|\[\s*\]|\{\s*\})"
+_VOID = re.compile(rf"\s*(?:{_NOTHING}|\{{\s*\"{_WRAPPED}\"\s*:\s*{_NOTHING}\s*\}})?\s*")
 """A blank text, or JSON that holds nothing."""
 
 
@@ -157,11 +163,12 @@ def _text(text: str, tool: Tool, redactor: Redactor, kinds: Kinds) -> str:
     value = parsed(text) if len(text) > most else None
     if value is not None:
         return _json(value, tool, redactor, kinds)
-    shown, found = beginning(text, most, redactor)
+    seen = max(most, _SEEN) if opens(text) else most
+    shown, found = beginning(text, seen, redactor)
     kinds.update(found)
     if found:
-        kinds.note(text[:most], shown)
-    told = begun(shown, len(shown) if len(text) <= most else len(text), most)
+        kinds.note(text[:seen], shown)
+    told = begun(shown, len(shown) if len(text) <= seen else len(text), most)
     kinds.update(() if told is shown else (_CUT,))
     return told
 
@@ -178,6 +185,8 @@ def _json(value: Json, tool: Tool, redactor: Redactor, kinds: Kinds) -> str:
 
 def _is_empty(value: Json) -> bool:
     """Whether a result says nothing: it is nothing, blank, or text in which nobody sees anything; or text that is JSON of nothing."""
+    if isinstance(value, dict) and value.keys() == {_WRAPPED}:
+        value = value[_WRAPPED]
     if not isinstance(value, str):
         return value is None or (isinstance(value, list | dict) and not value)
     return _VOID.fullmatch(value) is not None or (not value.isascii() and all(char.isspace() or unseen(char) for char in value))

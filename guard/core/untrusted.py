@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from guard.core.cutting import parsed
+from guard.core.clipping import parsed
 from guard.core.model import Content
 from guard.core.unseen import visible
 from guard.core.values import JsonObject

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
+from guard.core.objects import opens
 from guard.redactors.fold import plain
 from guard.redactors.given import given_gate
 from guard.redactors.iban import iban_gate
 from guard.redactors.national import formed, tells
 from guard.redactors.nested import decoded, is_json
-from guard.redactors.objects import opens
 from guard.redactors.phone import WORDS as PHONE_WORDS
 from guard.redactors.prefixes import PREFIXES
 from guard.redactors.secret import SIGNS_INSIDE

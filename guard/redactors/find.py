@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from guard.core.beside import below
+from guard.core.objects import name_before, objects, opens
 from guard.core.redaction import SECONDS, unmasking
 from guard.redactors.cookies import cookies_under
 from guard.redactors.fitting import Change, replaced
 from guard.redactors.fold import folded, plain
 from guard.redactors.masks import MASKS
 from guard.redactors.nested import DEPTH, First, decoded, inside, is_json
-from guard.redactors.objects import name_before, objects, opens
 from guard.redactors.secret_keys import SECRET_KEYS, hides
 from guard.redactors.telling import Telling
 from guard.redactors.views import still

@@ -11,8 +11,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from guard.core.objects import Span, objects
 from guard.redactors.nested import TOKEN
-from guard.redactors.objects import Span, objects
 
 _UNICODE, _OTHER = 6, 2  # characters of an escape
 

@@ -16,6 +16,7 @@ from itertools import accumulate
 from typing import Any
 
 from guard.core.beside import NAMING_WORDS
+from guard.core.objects import REST
 from guard.core.redaction import SECONDS
 from guard.redactors.calm import calm
 from guard.redactors.card import may_be
@@ -26,7 +27,6 @@ from guard.redactors.given import GATE, meant
 from guard.redactors.iban import LENGTHS
 from guard.redactors.national import IDS, SSN
 from guard.redactors.nested import SAYS_BASE64, SAYS_HEX
-from guard.redactors.objects import REST
 from guard.redactors.passes import Passes, alone
 from guard.redactors.phone import WORDS as PHONE_WORDS
 from guard.redactors.prefixes import PREFIXES

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from guard.core.beside import Frame, Pairs, parts
-from guard.redactors.objects import MOST
+from guard.core.objects import MOST
 from guard.redactors.telling import Telling
 
 _TELLING = Telling()

@@ -14,10 +14,10 @@ from operator import or_
 from string import ascii_letters, ascii_lowercase, ascii_uppercase
 
 from guard.core.beside import NAMING, ROLES
+from guard.core.objects import LEFT, REST
 from guard.redactors.given import STEMS, reaches, stands
 from guard.redactors.keys import tokens
 from guard.redactors.national import IDS, SSN
-from guard.redactors.objects import LEFT, REST
 from guard.redactors.phone import OTHER as PHONE_OTHER
 from guard.redactors.phone import SPELLED
 from guard.redactors.phone import WORDS as PHONE_WORDS

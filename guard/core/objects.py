@@ -2,7 +2,7 @@
 
 One walk over the text, with a stack of what is open and no trial: what is no JSON ends all that is open, and what was closed before stays. A quote
 may open a text or close one, whoever wrote what stands before it; so the walk is made for both, and a bracket counts in that one in which it stands
-outside of quotes. Linear in the text, however deep or broken it is. Pure; used by `find` before any rule looks, and by `fitting` after it.
+outside of quotes. Linear in the text, however deep or broken it is. Pure; used by the detectors of texts, and where a text is cut.
 """
 
 from __future__ import annotations
@@ -73,6 +73,17 @@ def _outermost(span: Span) -> Span:
     return span[0], -span[1]
 
 
+def unfinished(text: str) -> int:
+    """Where the outermost object or list begins that is JSON as far as the text goes and is not closed in it; the end of the text where none is."""
+    if _OPENS.search(text) is None:
+        return len(text)
+    borders, broken = _borders(text)
+    walks = [_Walk(text), _Walk(text)]
+    for first, walk in enumerate(walks):
+        walk.over(borders, broken, first)
+    return min(walk.open for walk in walks)
+
+
 def name_before(text: str, start: int) -> str | None:
     """The name that a text gives what begins here, where it gives one right before it: a word, or what stands in quotes."""
     before = text[max(0, start - LEFT) : start].rstrip(" \t\r\n")
@@ -98,6 +109,13 @@ class _Walk:
         self._state: str | None = None  # None: nothing is
         self._around: list[tuple[int, str | None, int]] = []  # for each that is open, these three of the one around it
         self._closed: list[Span] = []
+
+    @property
+    def open(self) -> int:
+        """Where the outermost that is open begins; the end of the text where none is."""
+        if self._state is None:
+            return len(self._text)
+        return self._around[1][0] if len(self._around) > 1 else self._start
 
     def over(self, borders: list[int], broken: set[int], first: int) -> list[Span]:
         """What is closed. Between two borders stands a text, perhaps a broken one, or what is around texts, in turns: that from `first` on."""
