@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from steps_kit import calls_of
 
-from guard.redactors import detect
 from guard.core.objects import DEEPEST, MOST, name_before, objects
+from guard.redactors import detect
 
 
 def reference(text: str) -> list[tuple[int, int]]:

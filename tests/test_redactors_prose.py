@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guard.core.hiding import beginning, hide, shown_text
+from guard.core.objects import objects
 from guard.core.ports import Redactor
 from guard.redactors import detect, redactor
-from guard.core.objects import objects
 
 BOTH = [redactor(), redactor(fast=False)]
 IDS = ["with google-re2", "without"]
