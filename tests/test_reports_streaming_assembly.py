@@ -110,15 +110,15 @@ def cut(wire: str, call: tuple[str, str, str], reason: Any, *, whole: bool) -> l
         end = {"candidates": [{"content": {"role": "model", "parts": []}, "finishReason": reason, "index": 0}]}
         return [*events, end] if reason else events
     events = EVENTS[wire]([call])
-    last = {"openai-chat": 2, "openai-responses": 2, "anthropic": 2, "bedrock-converse": 2}[wire]
     if not reason:
-        return events[:-last] if wire != "openai-responses" else events[:-3]
+        return events[: -3 if wire == "openai-responses" else -2]
     if wire == "openai-chat":
         return [*events[:-2], chunk({}, reason)]
     if wire == "anthropic":
         return [*events[:-2], {"type": "message_delta", "delta": {"stop_reason": reason}}, events[-1]]
     if wire == "bedrock-converse":
         return [*events[:-2], {"messageStop": {"stopReason": reason}}]
+    assert wire == "openai-responses", f"say in `cut` how a stream of {wire!r} ends when it is cut"
     response = {**events[-1]["response"], "status": reason, "output": []}
     begun = events[:-3] if not whole else events[:-1]
     return [*begun, {"type": f"response.{reason}", "response": response}]

@@ -117,6 +117,10 @@ NOISE: dict[str, list[dict[str, Any]]] = {
     "bedrock-converse": [{"metadata": {"usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}}}, {"unheardOf": {}}],
 }
 
+"""Events that change nothing, wherever they come in a stream of the wire."""
+CLOSING = {"openai-chat": 2, "openai-responses": 1, "anthropic": 2, "gemini": 1, "bedrock-converse": 2}
+"""How many events at the end of the wire's streams are there once the provider has said why the reply ended, that one included."""
+
 
 @every
 def test_noise_between_any_two_events_changes_nothing(place: Place, name: str) -> None:
@@ -141,13 +145,12 @@ def test_a_stream_in_single_characters(place: Place, name: str, monkeypatch: pyt
 def test_a_stream_that_breaks_anywhere_can_be_gone_on_from(place: Place, name: str) -> None:
     """A connection that is lost before the provider said that it is done: its error goes up, no call of it runs, and the conversation goes on."""
     events = EVENTS[name](CALLS)
-    last = {"openai-chat": 2, "openai-responses": 1, "anthropic": 2, "gemini": 1, "bedrock-converse": 2}[name]
 
     def lost(at: int) -> Iterator[Any]:
         yield from copy.deepcopy(events[:at])
         raise ConnectionError("lost")
 
-    for at in range(1, len(events) - last + 1):
+    for at in range(1, len(events) - CLOSING[name] + 1):
         chat = place.open(name, conversation=f"broken {at}")
         history, stream = [chat.user("go")], None
         stream = chat.stream(lost(at), history=history)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from provider import Provider
@@ -16,7 +16,7 @@ from wire_talk import CLIENTS, ask, legal
 from guard import Guard, Session, WireError
 from guard.core.model import Image
 from guard.core.reasons import Reason
-from guard.wires import wire
+from guard.wires import Reply, wire
 
 RESPONSES, GEMINI, BEDROCK = wire("openai-responses"), wire("gemini"), wire("bedrock-converse")
 STAFF = Session(principal="E1", roles=("staff",))
@@ -238,6 +238,10 @@ def test_bedrock_takes_bytes_and_saves_text() -> None:
     accepted("bedrock-converse", history)
 
 
+def not_refused(name: str, other: str, read: Reply) -> NoReturn:
+    pytest.fail(f"{name} takes a message of {other} as its own, {read.calls}: let its `read` refuse what only {other} has")
+
+
 @every
 def test_what_another_wire_says_is_refused(name: str) -> None:
     """A message of any other wire raises: its calls would go unseen otherwise."""
@@ -245,7 +249,7 @@ def test_what_another_wire_says_is_refused(name: str) -> None:
     for other in others:
         said = message(other, ("c1", "look", spelled(other, "{}")))
         with pytest.raises(WireError, match=r"expects|each content block"):
-            wire(name).read(said)
+            not_refused(name, other, wire(name).read(said))
 
 
 @every
