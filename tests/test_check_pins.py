@@ -244,6 +244,20 @@ def test_how_long_a_yes_holds_is_said_in_one_line(run: Run, tmp_path: Path) -> N
     assert "use_within" not in run("check").out
 
 
+def test_variables_that_the_program_needs_are_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loading fails without them; the check may run where they are not, so it is a note either way, and none without such tools."""
+    policy = tmp_path / "policies" / "tools.yaml"
+    tool = "  t{}: {{kind: read, allow: [clerk], schema: {{type: object}}, http: {{url: 'https://example.com', headers: {{X: '${{K{}}}'}}}}}}\n"
+    policy.write_text("tools:\n" + "".join(tool.format(at, at) for at in range(7)) + "limits: {run: {calls: 9}}\n", "utf-8")
+    for value in ("", "secret-value"):
+        monkeypatch.setenv("K0", value)
+        told = [line for line in run("check", "--strict").out.splitlines() if "environment" in line]
+        assert len(told) == 1
+        assert told[0].endswith("loads this: K0 (t0), K1 (t1), K2 (t2), K3 (t3), K4 (t4), 2 more")
+    policy.write_text("tools:\n  t: {kind: read, allow: [clerk]}\nlimits: {run: {calls: 9}}\n", "utf-8")
+    assert "environment" not in run("check").out
+
+
 def test_json_counts_what_each_role_sees(run: Run, tmp_path: Path) -> None:
     """With an estimate of tokens, and a stable code for each finding."""
     ran = run("check", "--json").json

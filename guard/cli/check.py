@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from guard.cli.needed import needed_variables
 from guard.cli.permissions import Permissions, permissions
 from guard.cli.pinning import write_pins
 from guard.cli.places import DEFAULT_POLICY, UsageError, named_folders
@@ -140,8 +141,12 @@ def _found(survey: Survey, notes: tuple[str, ...], pinned: tuple[str, ...], fold
         tools=[_summary(tool, known) for tool in survey.tools.values()] if good else [],
         roles=shown(view) if good and not view.own_model else [],
         shadows=shadowed(survey.policy) if good and survey.policy is not None else [],
-        notes=(*pinned, *passed, *(open_ended(survey.tools.values()) if good else ()), *notes),
+        notes=(*pinned, *passed, *(_said(survey.tools.values()) if good else ()), *notes),
     )
+
+
+def _said(tools: Collection[Tool]) -> tuple[str, ...]:
+    return (*open_ended(tools), *needed_variables(tools))
 
 
 def _of_cases(survey: Survey, folders: Sequence[str]) -> Problems:
