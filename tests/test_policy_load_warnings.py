@@ -143,3 +143,13 @@ def test_registered_tools_without_entry_are_named(tmp_path: Path) -> None:
 
     assert loaded.policy.unlisted == {"wipe"}
     assert any("wipe has no entry" in warning.message for warning in loaded.warnings)
+
+
+def test_what_stands_nowhere_is_told_of_the_file_with_the_tools(tmp_path: Path) -> None:
+    """There one would write it; another file of the folder comes first by its name only. Without any tool it is the first file."""
+    people = {"people.yaml": "people: {ann: {principal: E1}}\n"}
+    loaded = load_policy(folder(tmp_path, {**people, "tools.yaml": entry(GOOD)}), (PAY, LOOK, Declared(name="wipe", schema={})))
+    told = [(one.file, one.line) for one in loaded.warnings if "wipe" in one.message or "limits.run" in one.message]
+    assert told == [("tools.yaml", None)] * 2
+    bare = load_policy(folder(tmp_path, {**people, "tools.yaml": "limits: {run: {calls: 9}}\n"}), ())
+    assert [(one.file, one.code) for one in bare.warnings if one.code == "no-tools"] == [("people.yaml", "no-tools")]

@@ -54,8 +54,12 @@ class Around:
 
     @property
     def spot(self) -> Item:
-        """The first file, for what stands nowhere."""
-        return Item(next((file.name for file in self.written.files if is_yaml(file.name)), self.written.place), None)
+        """For what stands nowhere: the file of the first entry, where one would write it; without entries the first file."""
+        files = (
+            *(entry.file for entry in self.entries.values()),
+            *(file.name for file in self.written.files if is_yaml(file.name)),
+        )
+        return Item(next(iter(files), self.written.place), None)
 
 
 def ruled(around: Around, problems: Problems) -> Ruled:
