@@ -105,8 +105,8 @@ class Finder:
             return text, ()
         found = self._within(key, text, depth, holds=holds)
         shown, hidden = self._written(key, text, depth, mute=mute) if found is None else found
-        if named and not hidden and text.isidentifier():
-            self.names.put(text)
+        if named and not hidden and text.isidentifier() and (depth == DEPTH or decoded(text) is None):
+            self.names.put(text)  # further inside an encoded run is not read, which says nothing of it elsewhere
         return shown, hidden
 
     def _kinds(self, hidden: set[str]) -> tuple[str, ...]:

@@ -12,13 +12,21 @@ from itertools import pairwise
 
 from guard.core.redaction import BELOW, read
 
+UNSPACED = (
+    *("密码", "口令", "手机", "手機", "电话", "電話", "联系方式", "身份证", "身份證", "证件号", "社会安全号码"),
+    *("주민등록번호", "주민번호", "외국인등록번호", "आधार", "บัตรประชาชน", "ประจำตัวประชาชน"),
+    *("fødselsnummer", "sécurité sociale"),
+)
+"""Words that detectors know and that are written together with others: they tell where a name ends with them, or with a word for number behind."""
+_UNSPACED = re.compile(f"({'|'.join(UNSPACED)})(?:号码|號碼|番号|号|號|码|碼)?(?![^\\W\\d_])")
 _WORD = re.compile("(?P<head>[A-Z]*)(?P<word>[A-Z][a-z]+)|[A-Z]+|[a-z]+|[0-9]+|[^\x00-\x7f]+")
 
 
 @lru_cache(maxsize=4096)
 def word_list(key: str) -> tuple[str, ...]:
-    """The words of a key in order, in lower case. Of a very long one the beginning and the end are read."""
-    return tokens(read(key))
+    """The words of a key in order, in lower case, and those of `UNSPACED`. Of a very long one the beginning and the end are read."""
+    text = read(key)
+    return tokens(text) if text.isascii() else (*tokens(text), *_UNSPACED.findall(text.lower()))
 
 
 def names_of(key: str) -> list[str]:

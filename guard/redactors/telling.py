@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from guard.core.redaction import MASKS, unmasking
 from guard.redactors.fold import plain
-from guard.redactors.keys import tokens, words_of
+from guard.redactors.keys import UNSPACED, tokens, words_of
 from guard.redactors.national import IDS, SSN
 from guard.redactors.phone import TELLING
 from guard.redactors.secret_keys import STRONG, WEAK
@@ -18,7 +18,7 @@ from guard.redactors.secret_keys import STRONG, WEAK
 _MOST = 4096
 
 WORDS: frozenset[str] = frozenset(
-    {*STRONG, *WEAK, *TELLING, *(word.split()[0] for row in (*SSN, *IDS) for word in row.words)}
+    {*STRONG, *WEAK, *TELLING, *(word.split()[0] for row in (*SSN, *IDS) for word in row.words), *UNSPACED}
     | {"api", "access", "private", "secret", "pass"}  # a half of such a key
     | {"cookie", "cookies"}
 )
