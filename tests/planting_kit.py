@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
+from urllib.parse import unquote
 
 from hypothesis import strategies as st
 from plants_kit import Plant
@@ -155,6 +156,7 @@ def _once(text: str) -> Iterator[str]:
     yield _CODE.sub(lambda one: chr(int(one[1], 16)), text)
     yield re.sub(r"\\+([\"/\\])", r"\1", text).replace("\\n", "\n")
     yield html.unescape(text)
+    yield unquote(text)
     for run in _RUN.findall(text):
         yield from _decoded(run.rstrip("="))
 

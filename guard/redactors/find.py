@@ -16,8 +16,9 @@ from guard.core.beside import below
 from guard.core.objects import name_before, objects, opens
 from guard.core.redaction import SECONDS, unmasking
 from guard.redactors.cookies import cookies_under
+from guard.redactors.escapes import back, escaped, readings
 from guard.redactors.fitting import Change, replaced
-from guard.redactors.fold import folded, plain
+from guard.redactors.fold import plain
 from guard.redactors.masks import MASKS
 from guard.redactors.nested import DEPTH, First, decoded, inside, is_json
 from guard.redactors.secret_keys import SECRET_KEYS, hides
@@ -100,7 +101,7 @@ class Finder:
         if named and text in self.names:
             return text, ()
         holds = is_json(text)
-        mute = not self._own and not holds and text.isascii() and still(text)
+        mute = not self._own and not holds and text.isascii() and still(text) and not escaped(text)
         if mute and not opens(text):
             return text, ()
         found = self._within(key, text, depth, holds=holds)
@@ -205,17 +206,18 @@ class Finder:
         return None if found and not pieces else pieces
 
     def found(self, key: str | None, text: str, until: float = float("inf")) -> list[tuple[int, int, Detector]]:
-        """Every finding, with offsets into `text` itself; detectors look at a copy in which look-alike characters are plain ones."""
-        flat, origin = folded(text)
-        found: list[tuple[int, int, Detector]] = []
-        for detector in self._bare if key is None and text.isdigit() else self.detectors:
-            if not detector.gate(flat):
-                continue
-            for start, end in detector.rule(key, flat):
-                found.append((origin[start], origin[end - 1] + 1, detector) if origin else (start, end, detector))
-            if until < float("inf") and time.thread_time() > until:
-                raise TimeoutError("a text took too long to look through, so nothing of it may be shown")
-        return found
+        """Every finding, with offsets into `text` itself; detectors look at copies without escapes, in which look-alike characters are plain ones."""
+        found: dict[tuple[int, int, str], tuple[int, int, Detector]] = {}
+        for flat, ways in readings(text):
+            for detector in self._bare if key is None and flat.isdigit() else self.detectors:
+                if not detector.gate(flat):
+                    continue
+                for start, end in detector.rule(key, flat):
+                    span = back(ways, start, end) if ways else (start, end)
+                    found[(*span, detector.name)] = (*span, detector)
+                if until < float("inf") and time.thread_time() > until:
+                    raise TimeoutError("a text took too long to look through, so nothing of it may be shown")
+        return [*found.values()]
 
 
 def _groups(found: list[tuple[int, int, Detector]]) -> list[Change]:

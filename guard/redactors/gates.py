@@ -21,6 +21,7 @@ from guard.core.redaction import SECONDS
 from guard.redactors.calm import calm
 from guard.redactors.card import may_be
 from guard.redactors.engine import finder, re2
+from guard.redactors.escapes import escaped, readings
 from guard.redactors.find import SHORT, Detector, Finder, Span
 from guard.redactors.fold import foldable, plain
 from guard.redactors.given import GATE, meant
@@ -144,8 +145,17 @@ class Gates:
         """Whether nothing can be hidden in any leaf or under any key of the value that this JSON text was written from. False says nothing."""
         if self._blind or "\\" in text or (not text.isascii() and foldable(text)):
             return False
+        return self._silent(text) and (not escaped(text) or self._unescaped(text))
+
+    def _silent(self, text: str) -> bool:
         still = _QUIET(text) if self._set is None else self._still(text, self._set)
         return still and not (self._shapes and any(shape(text) for shape in self._shapes))
+
+    def _unescaped(self, text: str) -> bool:
+        """Whether nothing can be hidden in what the texts of a JSON text say without their escapes."""
+        quotes = text.count('"')
+        found = (seen for seen, ways in readings(text) if ways)
+        return all("\\" not in seen and seen.count('"') == quotes and self._silent(seen) for seen in found)
 
     def _still(self, text: str, passes: Passes) -> bool:
         raw = _raw(text)
@@ -180,6 +190,12 @@ class Gates:
 
     def loud(self, texts: Sequence[str]) -> Collection[str]:
         """The texts in which something may be hidden under an ordinary key; empty where there is surely nothing."""
+        loud = self._loud(texts)
+        if escaped("\0".join(texts)):
+            loud = {*loud, *(text for text in texts if escaped(text) and self._loud([seen for seen, _ in readings(text)]))}
+        return loud
+
+    def _loud(self, texts: Sequence[str]) -> Collection[str]:
         loud = self._quick(texts)
         if self._asked:
             loud = {*loud, *(text for text in texts for flat in (plain(text),) if any(gate(flat) for gate in self._asked))}

@@ -1,6 +1,6 @@
 """Written: secrets whose names stand in a text, in all the shapes in which texts give something to a name.
 
-Assignments, markup, tables, blocks and statements, in the text as it is and without its escapes. Pure; part of `secret`.
+Assignments, markup, tables, blocks and statements, in a text as it is given: `find` gives it without its escapes as well. Pure; part of `secret`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from guard.redactors.assigned import assigned_spans
 from guard.redactors.blocks import block_spans
 from guard.redactors.cookies import cookie_spans
-from guard.redactors.fragments import through
 from guard.redactors.given import given_gate
 from guard.redactors.grids import grid_spans
 from guard.redactors.markup import markup_spans
@@ -19,8 +18,4 @@ _SHAPES = (assigned_spans, markup_spans, grid_spans, block_spans, statement_span
 
 def written_spans(text: str) -> list[tuple[int, int]]:
     """The spans of the secrets in a text, in no order; they may overlap."""
-    return [*_spans(text), *through(text, _spans)]
-
-
-def _spans(text: str) -> list[tuple[int, int]]:
     return [span for shape in _SHAPES for span in shape(text)] if given_gate(text) else []
