@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from guard.redactors.keys import word_list
-from guard.redactors.secret_keys import PLACEHOLDER, SECRET_KEYS, STRONG, kind_of_secret, talks
+from guard.redactors.secret_keys import PLACEHOLDER, SECRET_KEYS, STRONG, behind, kind_of_secret, talks
 from guard.redactors.secret_words import ABOUT_IT
 
 STEMS = (
@@ -116,7 +116,7 @@ def strong(name: str) -> bool:
 def fits(name: str, value: str, *, firm: bool) -> bool:
     """Whether a value that a text gives to this name is a secret. `firm`: whether it stands where nothing but a value can."""
     value = value.strip()
-    if not 4 <= len(value) <= LONGEST or not SECRET_KEYS[name] or not ABOUT_IT.isdisjoint(word_list(name)):
+    if not 4 <= len(value) <= LONGEST or not SECRET_KEYS[name] or not ABOUT_IT.isdisjoint(behind(name)):
         return False
     if _SIGN.search(value) is None and not (firm and strong(name)):
         return False  # letters alone: what follows reads a long value again and again

@@ -11,20 +11,21 @@ import re
 from collections.abc import Iterator
 
 from guard.redactors.edges import closes, escaped, opens, wordy
-from guard.redactors.keys import names_of, words_of
+from guard.redactors.keys import names_of, word_list, words_of
 from guard.redactors.views import grid
 
 _V4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:/[0-9]{1,2})?")
 _COLONS = re.compile(r"[0-9A-Fa-f:.]{3,}")
 _ZONE = re.compile(r"%[A-Za-z0-9._~-]{0,31}[A-Za-z0-9]")
 _LENGTH = re.compile(r"/([0-9]{1,3})")
-_NAMES = "versions?|ver|v|releases?|build|firmware|revision|rev|sections?|sec|chapter|clause|article|paragraph|para|oid|step|figure|fig|table"
+_NAMES = "versions?|ver|v|releases?|build|firmware|bios|driver|kernel|revision|rev|sections?|sec|chapter|clause|article|paragraph|para|oid|step|figure|fig|table"
 _NUMBERED = re.compile(
     rf"(?:(?s:.{{0,24}}[^A-Za-z])?(?i:{_NAMES})|(?s:.{{0,24}})§)(?i:[ _-]?(?:no|nr|number|is))?[\"'.:= #>~^(-]{{0,4}}"
 )
 """Of what stands before an address, all of it: a word that makes it a number of something."""
 _KEPT = frozenset(
-    {"version", "versions", "ver", "release", "build", "firmware", "revision", "section", "chapter", "clause", "oid"}
+    {"version", "versions", "ver", "release", "build", "firmware", "bios", "driver", "kernel", "revision"}
+    | {"section", "chapter", "clause", "oid"}
 )
 """Words that make a key speak of a numbered edition or passage."""
 _PLACES = frozenset(
@@ -73,12 +74,9 @@ def _shorts(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _numbers(key: str) -> bool:
-    """Whether the nearest name that tells says that the value is the number of an edition."""
-    for name in reversed(names_of(key)):
-        words = words_of(name)
-        if words & _KEPT or words & _PLACES:
-            return bool(words & _KEPT)
-    return False
+    """Whether the last word that tells says that the value is the number of an edition: `build_server` holds an address, `server_build` none."""
+    words = (word for name in reversed(names_of(key)) for word in reversed(word_list(name)))
+    return next((word in _KEPT for word in words if word in _KEPT or word in _PLACES), False)
 
 
 def _short(match: re.Match[str]) -> int:

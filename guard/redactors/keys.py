@@ -47,9 +47,11 @@ def tokens(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def words_of(key: str) -> frozenset[str]:
-    """The words of a key, and what stands before `key` or `pass` written together with it: `api_key` also holds `apikey`."""
+    """The words of a key, and what stands before `key`, `pass` or `pw` written together with it: `api_key` also holds `apikey`."""
     words = word_list(key)
     found = {
-        f"{left}{'key' if right == 'keys' else right}" for left, right in pairwise(words) if right in {"key", "keys", "pass"}
+        f"{left}{'key' if right == 'keys' else right}"
+        for left, right in pairwise(words)
+        if right in {"key", "keys", "pass", "pw"}
     }
     return frozenset(words) | found

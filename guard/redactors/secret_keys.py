@@ -6,6 +6,8 @@ Pure; comes after `keys`, before the rules about texts (`secret`) and `find`.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 from guard.core.redaction import BELOW, CELL, LABEL
 from guard.redactors.keys import names_of, tokens, word_list, words_of
@@ -55,12 +57,16 @@ KEPT = frozenset(
     }
     | {"length", "changed", "updated", "created", "at", "required", "enabled", "symbol", "standard", "method", "reset"}
     | {"description", "file", "path", "arn", "placeholder", "label", "format", "title", "scope", "scopes", "in", "pattern"}
+    | {"version", "versions"}
 )
 """Words that make a key speak about a secret rather than hold it: `token_type`, `password_changed_at`, `next_page_token`."""
 _COUNTED = frozenset(
     {"count", "max", "min", "limit", "usage", "used", "total", "next", "page", "continuation", "sync", "cursor", "idempotency"}
 )
 """Those that do so from further out as well, for a mere `token`: `next_page` over `token`."""
+_AHEAD = _COUNTED | {"public", "prompt", "completion", "input", "output", "symbol", "standard"}
+_AHEAD_OF_STRONG = frozenset({"public", "prompt", "reset", "required", "enabled"})
+"""Those that do so before a mere `token`, and before a word that says more. The others tell whose it is there: `id_token`, `file_password`."""
 PLACEHOLDER = re.compile(
     r"\$\{[a-z_][a-z0-9_.:-]{0,80}\}|\{\{ ?[a-z_][a-z0-9_. -]{0,80}\}\}"
     r"|<(?:(?:your|my|the|an?|enter|insert|new|old|api|access|client|auth)[ _-]?){0,3}"
@@ -92,13 +98,29 @@ def _holds(key: str) -> bool:
         if name[:1] in _BESIDE and " " in name and PHRASE.fullmatch(name, 1) is None:
             continue  # the title of something
         words = word_list(name)
-        below.update(words)
         split = names and words[:1] in (("key",), ("keys",))  # `key` below `api`
-        found = words_of(f"{names[-1]} {name}" if split else name) & (STRONG | WEAK)
+        found = words_of(f"{names[-1]} {name}" if split else name) & ABOUT
         if found:
             counted = not found & STRONG and not _COUNTED.isdisjoint(word for above in names for word in word_list(above))
-            return not counted and below.isdisjoint(KEPT)
+            last = _last(words, found)
+            ahead = _AHEAD_OF_STRONG if found & STRONG else _AHEAD
+            return not counted and ahead.isdisjoint(words[:last]) and KEPT.isdisjoint((*words[last:], *below))
+        below.update(words)
     return False
+
+
+def _last(words: Sequence[str], found: Collection[str]) -> int:
+    """Behind which word of a name it has said secret, counted from one: `api_key_id` behind the second."""
+    pairs = (f"{left}{'key' if right == 'keys' else right}" for left, right in pairwise(words))
+    ends = [at + 1 for at, word in enumerate(words) if word in found] + [at + 2 for at, pair in enumerate(pairs) if pair in found]
+    return max(ends, default=1)
+
+
+def behind(name: str) -> tuple[str, ...]:
+    """The words of a name behind those that say secret; all words of a mere `token`, which may be one of a game or a coin."""
+    words = word_list(name)
+    found = words_of(name) & ABOUT
+    return words[_last(words, found) :] if found & STRONG else words
 
 
 SECRET_KEYS = _Keys()

@@ -28,7 +28,7 @@ _LISTS: Final = {
 _TYPES, _MORE, _SAYS, _BEFORE, ABOUT_IT = (frozenset(words.split()) for words in _LISTS.values())
 """`ABOUT_IT`: words of a name in a text that is about a secret."""
 _TALK = _TYPES | _MORE
-PASSES = frozenset(f"{word}pass" for word in _BEFORE)
+PASSES = frozenset(f"{word}{end}" for word in _BEFORE for end in ("pass", "pw"))
 """Names that say password, written together."""
 _WORD = re.compile("[A-Za-z]+")
 _MOST = 200

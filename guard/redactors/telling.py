@@ -19,7 +19,7 @@ _MOST = 4096
 
 WORDS: frozenset[str] = frozenset(
     {*STRONG, *WEAK, *TELLING, *(word.split()[0] for row in (*SSN, *IDS) for word in row.words), *UNSPACED}
-    | {"api", "access", "private", "secret", "pass"}  # a half of such a key
+    | {"api", "access", "private", "secret", "pass", "pw"}  # a half of such a key
     | {"cookie", "cookies"}
 )
 """Each word that a rule knows as a key; of a pair the first, since what stands below the key of an object is looked at as well."""
