@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from guard.redactors.edges import resource
 from guard.redactors.given import REFERENCE, fits, named, strong
 
 _CLOSE = re.compile(r"(?:[\\\"'`\])}*_?]|\[\]){0,6}")
@@ -16,6 +17,7 @@ _JOINT = re.compile(
     "\u2192|\uff1a|\uff1d"
     r"|\?=|\+=|\|\|?=|\|[ \t]))[*_`]{0,3}[ \t]{0,20}(?:\r?\n[ \t]{0,20}string\([0-9]{1,6}\)[ ])?"
 )
+_TOLD = re.compile(r"[ \t]?(?:是|为|為|は)[ \t]?(?P<value>[!-~]{6,100})")
 _ARROW = re.compile(r"[ \t]{0,4}(?:to|=>)[ \t]{1,4}")
 _NEXT = re.compile(r"[ \t]{0,4},[ \t]{0,4}")
 _SPACE = re.compile(r"[ \t]{1,8}(?:\\\r?\n[ \t]{0,40})?")
@@ -59,7 +61,7 @@ def assigned_spans(text: str) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     done = 0
     for start, end in named(text):
-        span = _span(text, start, end) if start >= done else None
+        span = _span(text, start, end) if start >= done and not resource(text, start) else None
         if span is not None:
             found.append(span)
             done = span[1]
@@ -76,6 +78,9 @@ def _span(text: str, start: int, end: int) -> tuple[int, int] | None:
     if joint is not None:
         return _right(name, text, start, joint.end())
     before = text[max(0, start - 60) : start]
+    told = _TOLD.match(text, end)
+    if told is not None:
+        return told.span("value") if fits(name, told["value"], firm=False) else None
     dashed = before[-1:] == "-" and before.rstrip("-")[-1:] in {"", " ", "\t", "\n", "'", '"', "[", ","}
     if behind > end and (one := _listed(name, text, behind, before)) is not None:
         return one

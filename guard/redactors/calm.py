@@ -16,10 +16,10 @@ from guard.redactors.given import given_gate
 from guard.redactors.iban import iban_gate
 from guard.redactors.national import formed, tells
 from guard.redactors.nested import decoded, is_json
-from guard.redactors.phone import WORDS as PHONE_WORDS
+from guard.redactors.phone import HOLDS as PHONE_WORDS
 from guard.redactors.prefixes import PREFIXES
 from guard.redactors.secret import SIGNS_INSIDE
-from guard.redactors.views import LONG, SECRET_WORDS, SHORT, grid, long_name, seven_digits, shape, still, twelve_digits
+from guard.redactors.views import ABROAD, LONG, SECRET_WORDS, SHORT, grid, long_name, seven_digits, shape, still, twelve_digits
 
 _DIAL = re.compile(r"\+ ?\(?[1-9]")
 _RUNS = re.compile("[A-Za-z0-9_.~/+=:-]{20,}")
@@ -74,7 +74,7 @@ def _loud(flat: str, low: str, texts: Sequence[str]) -> bool:
 
 def _speaks(flat: str, low: str) -> bool:
     """Whether a word that names a secret and a sign of an assignment are there, or something behind it, or a bearer."""
-    if not any(map(low.__contains__, SECRET_WORDS)):
+    if not any(map(low.__contains__, SECRET_WORDS)) and not any(map(low.__contains__, ABROAD)):
         return False
     return "=" in flat or ":" in flat or "bearer " in low or given_gate(flat)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+_RESOURCE = re.compile(r"\barn:[A-Za-z0-9:_-]{4,80}\Z")
+
 
 def wordy(char: str) -> bool:
     """Whether a character belongs to a word: an ASCII letter, digit or underscore. Nothing at all does not."""
@@ -22,6 +24,11 @@ def escaped(text: str, start: int) -> bool:
 def opens(text: str, start: int, more: str = "") -> bool:
     """Whether something may begin here: no word before it and none of the signs in `more`, or an escape."""
     return start == 0 or not (wordy(text[start - 1]) or text[start - 1] in more) or escaped(text, start)
+
+
+def resource(text: str, start: int) -> bool:
+    """Whether what stands here belongs to the name of a resource (`arn:…:secret:…`): it names a secret and holds none."""
+    return text[start - 1 : start] == ":" and _RESOURCE.search(text, max(0, start - 80), start) is not None
 
 
 def closes(text: str, end: int, joints: str = "") -> bool:

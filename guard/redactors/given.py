@@ -10,12 +10,15 @@ import re
 from collections.abc import Iterator
 
 from guard.redactors.keys import word_list
-from guard.redactors.secret_keys import PLACEHOLDER, SECRET_KEYS, STRONG, behind, kind_of_secret, talks
+from guard.redactors.languages import PASSWORDS, PASSWORDS_SPELLED
+from guard.redactors.secret_keys import PLACEHOLDER, SECRET_KEYS, STRONG, behind, folder, kind_of_secret, talks
 from guard.redactors.secret_words import ABOUT_IT
 
+_ABROAD = "|".join(word for word in PASSWORDS if word.isascii())
+_OTHER = "|".join(PASSWORDS_SPELLED)
 STEMS = (
-    "(?i:passw(?:or)?d|passwort|passphrase|passcode|masterauth|pwd|secret|credential|authorization|token|kennwort"
-    "|(?:api|access|private|secret)[ _.-]?key|[_.-]pass|[a-z]{2}pass|identified[ ]|cookies?(?::[ ]|[\"'\\\\]))|密码|口令"
+    f"(?i:passw(?:or)?d|passwort|passphrase|passcode|masterauth|pwd|secret|credential|authorization|token|kennwort"
+    f"|(?:api|access|private|secret)[ _.-]?key|[_.-]pass|[a-z]{{2}}pass|identified[ ]|mots?[ _-]?de[ _-]?passe|{_ABROAD}|cookies?(?::[ ]|[\"'\\\\]))|密码|口令|{_OTHER}"
 )
 """What every name holds that says secret, in the dialect of both engines."""
 GATE = f"(?:{STEMS})[^\\x00]"
@@ -120,7 +123,7 @@ def fits(name: str, value: str, *, firm: bool) -> bool:
         return False
     if _SIGN.search(value) is None and not (firm and strong(name)):
         return False  # letters alone: what follows reads a long value again and again
-    if PLACEHOLDER.fullmatch(value[:200]) or _VARIABLE.fullmatch(value) or talks(value):
+    if PLACEHOLDER.fullmatch(value[:200]) or _VARIABLE.fullmatch(value) or talks(value) or folder(name, value):
         return False
     if strong(name):
         return (firm and len(value) >= 6) or looks(value, least=6)

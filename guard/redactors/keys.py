@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from guard.core.redaction import BELOW, read
+from guard.redactors.languages import bare
 
 UNSPACED = (
     *("密码", "口令", "手机", "手機", "电话", "電話", "联系方式", "身份证", "身份證", "证件号", "社会安全号码"),
@@ -19,6 +20,7 @@ UNSPACED = (
 )
 """Words that detectors know and that are written together with others: they tell where a name ends with them, or with a word for number behind."""
 _UNSPACED = re.compile(f"({'|'.join(UNSPACED)})(?:号码|號碼|番号|号|號|码|碼)?(?![^\\W\\d_])")
+_LAST = frozenset({"key", "keys", "pass", "pw", "passe"})
 _WORD = re.compile("(?P<head>[A-Z]*)(?P<word>[A-Z][a-z]+)|[A-Z]+|[a-z]+|[0-9]+|[^\x00-\x7f]+")
 
 
@@ -35,9 +37,9 @@ def names_of(key: str) -> list[str]:
 
 
 def tokens(text: str) -> tuple[str, ...]:
-    """The words of a short text in order, in lower case; nothing is remembered."""
+    """The words of a short text in order, in lower case and without accents; nothing is remembered."""
     found: list[str] = []
-    for match in _WORD.finditer(text):
+    for match in _WORD.finditer(bare(text)):
         if match["head"]:  # HTTPServer: the last capital belongs to the second word
             found += (match["head"].lower(), match["word"].lower())
         else:
@@ -47,11 +49,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def words_of(key: str) -> frozenset[str]:
-    """The words of a key, and what stands before `key`, `pass` or `pw` written together with it: `api_key` also holds `apikey`."""
+    """The words of a key, and what stands before a word like `key` or `pass` written together with it: `api_key` also holds `apikey`."""
     words = word_list(key)
-    found = {
-        f"{left}{'key' if right == 'keys' else right}"
-        for left, right in pairwise(words)
-        if right in {"key", "keys", "pass", "pw"}
-    }
+    found = {f"{left}{'key' if right == 'keys' else right}" for left, right in pairwise(words) if right in _LAST}
     return frozenset(words) | found

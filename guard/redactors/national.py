@@ -50,6 +50,7 @@ SSN: tuple[Row, ...] = (
 )
 IDS: tuple[Row, ...] = (
     Row("cn_resident", rf"[1-9][0-9]{{5}}(?:18|19|20){_YMD}[0-9]{{3}}[0-9Xx]", checks.china, form=b"0" * 17),
+    Row("cn_resident", same(rf"[1-9][0-9]{{5}}~(?:18|19|20){_YMD}~[0-9]{{3}}[0-9Xx]", " -"), checks.china, form=b"000000"),
     Row(
         "cn_resident_old",
         rf"[1-9][0-9]{{5}}{_YMD}[0-9]{{3}}",
@@ -66,7 +67,7 @@ IDS: tuple[Row, ...] = (
     ),
     Row("uk_nino_groups", same(r"[A-Z]{2}~[0-9]{2}(?:~[0-9]{2}){2}~[A-D]", " -"), checks.nino, form=b"AA"),
     Row("uk_nhs", same(r"[0-9]{3}~[0-9]{3}~[0-9]{4}", " -", bare=True), checks.health, ("nhs",)),
-    Row("es_nif", r"[0-9]{8}-?[A-Za-z]", checks.spain, ("nif", "documento nacional"), b"00000000"),
+    Row("es_nif", r"[0-9]{8}-?[A-Za-z]", checks.spain, ("nif", "dni", "documento nacional"), b"00000000"),
     Row("es_nie", r"[XYZxyz]-?[0-9]{7}-?[A-Za-z]", checks.spain, form=b"0000000"),
     Row("it_fiscal_code", r"[A-Za-z]{6}[0-9]{2}[A-Za-z][0-9]{2}[A-Za-z][0-9]{3}[A-Za-z]", checks.italy, form=b"AAAAAA00A00A000A"),
     Row("mx_curp", rf"[A-Z]{{4}}{_YMD}[HMX][A-Z]{{5}}[0-9A-Z][0-9]", checks.mexico, form=b"AAAA000000AAAAAA"),
@@ -125,7 +126,9 @@ IDS: tuple[Row, ...] = (
         ("bsn", "burgerservicenummer"),
     ),
     Row("fr_nir", r"[12] [0-9]{2} (?:0[1-9]|1[0-2]) [0-9]{2} [0-9]{3} [0-9]{3} [0-9]{2}", checks.france, form=b"-00-000-000-00"),
-    Row("fr_nir", r"[12][0-9]{4} ?[0-9]{5} ?[0-9]{3} ?[0-9]{2}", checks.france, ("sécurité sociale", "insee")),
+    Row(
+        "fr_nir", r"[12][0-9]{4} ?[0-9]{5} ?[0-9]{3} ?[0-9]{2}", checks.france, ("sécurité sociale", "securite sociale", "insee")
+    ),
     Row("be_nrn", r"[0-9]{2}\.[01][0-9]\.[0-3][0-9]-[0-9]{3}\.[0-9]{2}", checks.belgium, form=b"00-00-00-000-00"),
     Row("ch_ahv", r"756\.[0-9]{4}\.[0-9]{4}\.[0-9]{2}", checks.ean, form=b"000-0000-0000-00"),
     Row(

@@ -15,9 +15,8 @@ from typing import Any
 from guard.extras import install
 from guard.redactors.edges import closes, matches, opens
 from guard.redactors.find import Detector, Span
-from guard.redactors.keys import words_of
 from guard.redactors.masks import MASKS
-from guard.redactors.phone import TELLING, WORDS
+from guard.redactors.phone import HOLDS, told
 from guard.redactors.views import seven_digits
 
 _RUN = re.compile(r"\(?[0-9](?:[ ./()-]{0,2}[0-9]){6,14}")
@@ -29,7 +28,7 @@ _CHINA = re.compile("1[3-9][0-9]{9}")
 _AMOUNT = re.compile(r"[0-9]{1,3}(?:[ .][0-9]{3}){2,}|[0-9]+\.[0-9]+")
 _NEAR = 32
 _WITHOUT = 9  # digits of a number that is written without the one that is dialled first: fewer are as often a part or a flight
-_SAYS = re.compile("|".join(map(re.escape, WORDS)))
+_SAYS = re.compile("|".join(map(re.escape, HOLDS)))
 _SHAPE = "[0-9](?:[ ./()-]{0,2}[0-9]){6}"
 
 
@@ -39,8 +38,8 @@ def regional(regions: tuple[str, ...]) -> Detector:
     trunk = _trunk(regions)
 
     def rule(key: str | None, text: str) -> list[Span]:
-        told = key is not None and bool(words_of(key) & TELLING)
-        return [match.span() for match in matches(_RUN, text, lambda match: _is_phone(match, regions, valid, trunk, told=told))]
+        said = key is not None and told(key)
+        return [match.span() for match in matches(_RUN, text, lambda match: _is_phone(match, regions, valid, trunk, told=said))]
 
     return Detector(name="phone", gate=seven_digits, rule=rule, replacement=MASKS["phone"], shape=_SHAPE)
 

@@ -17,10 +17,11 @@ from guard.core.beside import NAMING, ROLES
 from guard.core.objects import LEFT, REST
 from guard.redactors.given import STEMS, reaches, stands
 from guard.redactors.keys import tokens
+from guard.redactors.languages import PASSWORDS, PASSWORDS_SPELLED
 from guard.redactors.national import IDS, SSN
+from guard.redactors.phone import HOLDS as PHONE_WORDS
 from guard.redactors.phone import OTHER as PHONE_OTHER
 from guard.redactors.phone import SPELLED
-from guard.redactors.phone import WORDS as PHONE_WORDS
 from guard.redactors.shapes import BLANK
 from guard.redactors.tables import Tables
 from guard.redactors.telling import WORDS as KEY_WORDS
@@ -46,7 +47,7 @@ _OTHER = (
     *(word for word in _TELLING | {part for word in _PHRASES for part in word.split()} if not word.isascii()),
     *(word for word in _PHRASES if not word.isascii()),
     *PHONE_OTHER,
-    *re.findall("[\u0080-\U0010ffff]+", STEMS),
+    *("密码", "口令", *PASSWORDS_SPELLED),
 )
 _ASSIGNS = re.compile(r"""s?(?:_?[0-9]+)?[\\"'\])]{0,4}[ \t]{0,12}(?::|\|{1,3}:|\?=|!?=)""", re.ASCII)
 _SET = re.compile("""[A-Za-z0-9_./-]{0,110}(?:=|["']?[ ]?,[ ]{0,40}["']?(?i:val))""")
@@ -67,7 +68,17 @@ _SPELLED = frozenset(spelled.encode() for word in _TELLING for spelled in (word,
 _CASES = bytes(
     ord("A") if chr(code) in ascii_uppercase else ord("a") if chr(code) in ascii_lowercase else 32 for code in range(256)
 )
-_STEMMED = ("pass", "pwd", "secret", "credential", "token", "key", "kennwort", "auth")
+_STEMMED = (
+    "pass",
+    "pwd",
+    "secret",
+    "credential",
+    "token",
+    "key",
+    "kennwort",
+    "auth",
+    *(word for word in PASSWORDS if word.isascii() and "pass" not in word),
+)
 """What each run of letters holds that is a part of a word of `given`, or the last part of one, in lower case."""
 _ENDS = ("identified", "cookie", "cookies")
 """How others end."""

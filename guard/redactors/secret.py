@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator
 
 from guard.core.redaction import LABEL
-from guard.redactors.edges import matches, opens
+from guard.redactors.edges import matches, opens, resource
 from guard.redactors.given import given_gate
 from guard.redactors.keys import tokens
 from guard.redactors.prefixes import INSIDE, PREFIXES
-from guard.redactors.secret_keys import KEPT, PLACEHOLDER, SECRET_KEYS, hides, talks
+from guard.redactors.secret_keys import KEPT, PLACEHOLDER, SECRET_KEYS, folder, hides, talks
 from guard.redactors.views import assigns, bears, long_name
 from guard.redactors.written import written_spans
 
@@ -22,7 +22,8 @@ SIGNS_INSIDE = tuple(sign for sign, _ in INSIDE)
 _EDGE = r"(?:^|[^A-Za-z0-9_]|\\[nrt]|%3[dD])"
 """What `_edged` says, ahead of a key: one that is none for what stands before it is not read to its end, however many begin in it."""
 _OWN = re.compile(
-    f"{_EDGE}(?P<own>{'|'.join([*(f'{re.escape(sign)}(?:{rest})' for sign, rest in PREFIXES), *(whole for _, whole in INSIDE)])})"
+    f"{_EDGE}(?P<own>{'|'.join([*(f'{re.escape(sign)}(?:{rest})' for sign, rest in PREFIXES), *(whole for _, whole in INSIDE)])})",
+    re.ASCII,
 )
 _WEB_HEAD = re.compile("eyJ[A-Za-z0-9_-]{10}")
 _NAME_RUN = re.compile("[A-Za-z0-9_-]*")
@@ -88,6 +89,7 @@ _BESIDE = re.compile(
 """A name and its value beside each other in a text that is no JSON: YAML, a log, a text that was cut off."""
 _ENV_WORD = re.compile("passw(?:or)?d|passphrase|pwd|secret|credential|token|key", re.IGNORECASE)
 _DIGIT_SOON = re.compile(r"""[^ \t\n\r\f\v"']{0,60}[0-9]""", re.ASCII)
+_CALL = re.compile(r"[A-Za-z_$][A-Za-z_$.:]*[0-9]{0,4}\([^\n]{0,200}\)")
 _VARIABLE = re.compile(r"\$\{|\{\{|(?:\A|:)\$|\[secret\]")
 _ANY_DIGIT, _ANY_LETTER = re.compile("[0-9]"), re.compile("[A-Za-z]")
 _LONG_NUMBER = re.compile("[0-9]{24,400}")
@@ -241,13 +243,22 @@ def _whole(text: str, match: re.Match[str]) -> bool:
     if match["quoted"] is not None:
         behind = text[match.end("quoted") : match.end("quoted") + 1]
         return behind in {"", "\\", '"', "'"} or (behind == "\n" and not any(map(str.isspace, match["quoted"])))
-    return _DIGIT_SOON.match(text, match.start("bare")) is not None
+    start = match.start("bare")
+    return _DIGIT_SOON.match(text, start) is not None and not _called(text, start)
+
+
+def _called(text: str, start: int) -> bool:
+    """Whether a value is what some function gives: a name, and brackets that are closed before the value ends."""
+    call = _CALL.match(text, start)
+    return call is not None and text[call.end() : call.end() + 1] in {"", " ", "\t", "\r", "\n", ";"}
 
 
 def _assigned(text: str, match: re.Match[str]) -> bool:
     """Whether a value that a word announces is a secret: after a weak word it has letters and digits and no blanks."""
     start, end = match.span(_value(match))
     if not _whole(text, match) or PLACEHOLDER.fullmatch(text, start, end) is not None or talks(text[start:end]):
+        return False
+    if resource(text, match.start()) or folder(match["name"], text[start:end]):
         return False
     if match["strong"] is not None:
         return True

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from guard.core.redaction import BELOW, CELL, LABEL
 from guard.redactors.keys import names_of, tokens, word_list, words_of
+from guard.redactors.languages import PASSWORDS
 from guard.redactors.masks import MASKS
 from guard.redactors.secret_words import PASSES, described, spoken
 
@@ -19,6 +20,7 @@ STRONG = frozenset(
     | {"credential", "credentials", "authorization", "clientsecret", "密码", "口令"}
     | {"passwords", "passwds", "passphrases", "passcodes", "pwds", "passwort", "kennwort"}
     | PASSES
+    | {"depasse", "motdepasse", "mdp", "otp", "cvv", "cvc", *PASSWORDS}
 )
 WEAK = frozenset({"token", "tokens", "authtoken", "accesstoken"})
 ABOUT = STRONG | WEAK
@@ -153,6 +155,9 @@ def kind_of_secret(text: str) -> bool:
     return _KIND.fullmatch(text) is not None or (_AMOUNT.fullmatch(text) is not None and _MANY.fullmatch(text) is None)
 
 
+_FOLDER = re.compile(r"(?:~|[A-Za-z]:)?(?:[/\\][A-Za-z0-9._ -]{1,60}){1,30}[/\\]?")
+_CODES = frozenset({"otp", "cvv", "cvc"})
+_FEW_DIGITS = re.compile("[0-9]{3,8}")
 _SCHEME = re.compile("(?i:bearer|basic|token)[ ]{1,3}")
 _INNER_CAPITAL = re.compile("[a-z][A-Z]")
 _CODE = re.compile(r"[^ \t\r\n\"'(){}\[\]]{6,}")
@@ -160,11 +165,18 @@ _CODE = re.compile(r"[^ \t\r\n\"'(){}\[\]]{6,}")
 
 def hides(key: str, text: str) -> bool:
     """Whether a text under such a key is a value rather than a placeholder, a mask of our own or a count of `tokens`."""
-    if len(text) < 4 or (len(text) <= 200 and PLACEHOLDER.fullmatch(text) is not None):
+    if not words_of(key).isdisjoint(_CODES) and words_of(key).isdisjoint(ABOUT - _CODES):
+        return _FEW_DIGITS.fullmatch(text) is not None
+    if len(text) < 4 or folder(key, text) or (len(text) <= 200 and PLACEHOLDER.fullmatch(text) is not None):
         return False
     if (text.isdigit() and len(text) <= 9 and "tokens" in word_list(key)) or described(text, ABOUT):
         return False
     return (LABEL not in key and CELL not in key) or _beside(key, text)
+
+
+def folder(name: str, text: str) -> bool:
+    """Whether a name that may say password has the folder that a program works in."""
+    return name[-3:].lower() == "pwd" and len(text) <= 2000 and _FOLDER.fullmatch(text) is not None
 
 
 def _beside(key: str, text: str) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from guard.core.redaction import MASKS, unmasking
 from guard.redactors.fold import plain
 from guard.redactors.keys import UNSPACED, tokens, words_of
+from guard.redactors.languages import PASSWORDS_SPELLED, PHONES_SPELLED
 from guard.redactors.national import IDS, SSN
 from guard.redactors.phone import TELLING
 from guard.redactors.secret_keys import STRONG, WEAK
@@ -19,7 +20,8 @@ _MOST = 4096
 
 WORDS: frozenset[str] = frozenset(
     {*STRONG, *WEAK, *TELLING, *(word.split()[0] for row in (*SSN, *IDS) for word in row.words), *UNSPACED}
-    | {"api", "access", "private", "secret", "pass", "pw"}  # a half of such a key
+    | {"api", "access", "private", "secret", "pass", "pw", "passe"}
+    | {*PASSWORDS_SPELLED, *PHONES_SPELLED}  # a half of such a key
     | {"cookie", "cookies"}
 )
 """Each word that a rule knows as a key; of a pair the first, since what stands below the key of an object is looked at as well."""

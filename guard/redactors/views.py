@@ -11,6 +11,7 @@ from string import ascii_letters, digits, hexdigits
 
 from guard.redactors.given import given_gate
 from guard.redactors.iban import iban_gate
+from guard.redactors.languages import PASSWORDS, PASSWORDS_SPELLED
 
 LONG = 20
 """No secret with a prefix of its own is shorter than this."""
@@ -35,6 +36,8 @@ SECRET_WORDS = (
     "口令",
 )
 """What every key and every text that names a secret holds, in lower case."""
+ABROAD = tuple(dict.fromkeys((*(word for word in PASSWORDS if word.isascii()), *map(str.lower, PASSWORDS_SPELLED))))
+"""The same of those that other languages have."""
 
 LETTERED = (
     b"AA000000",
