@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-_RESOURCE = re.compile(r"\barn:[A-Za-z0-9:_-]{4,80}\Z")
+_RESOURCE = re.compile("[A-Za-z0-9:_-]{4,80}")
 
 
 def wordy(char: str) -> bool:
@@ -28,7 +28,8 @@ def opens(text: str, start: int, more: str = "") -> bool:
 
 def resource(text: str, start: int) -> bool:
     """Whether what stands here belongs to the name of a resource (`arn:…:secret:…`): it names a secret and holds none."""
-    return text[start - 1 : start] == ":" and _RESOURCE.search(text, max(0, start - 80), start) is not None
+    at = text.rfind("arn:", max(0, start - 80), start)
+    return at >= 0 and text[start - 1] == ":" and opens(text, at) and _RESOURCE.fullmatch(text, at, start) is not None
 
 
 def closes(text: str, end: int, joints: str = "") -> bool:

@@ -155,7 +155,7 @@ def kind_of_secret(text: str) -> bool:
     return _KIND.fullmatch(text) is not None or (_AMOUNT.fullmatch(text) is not None and _MANY.fullmatch(text) is None)
 
 
-_FOLDER = re.compile(r"(?:~|[A-Za-z]:)?(?:[/\\][A-Za-z0-9._ -]{1,60}){1,30}[/\\]?")
+_FOLDER = re.compile(r"(?:~|[A-Za-z]:)?(?:[/\\][A-Za-z0-9._ -]+)+[/\\]?")
 _CODES = frozenset({"otp", "cvv", "cvc"})
 _FEW_DIGITS = re.compile("[0-9]{3,8}")
 _SCHEME = re.compile("(?i:bearer|basic|token)[ ]{1,3}")
