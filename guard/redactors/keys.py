@@ -19,7 +19,7 @@ UNSPACED = (
     *("fødselsnummer", "sécurité sociale"),
 )
 """Words that detectors know and that are written together with others: they tell where a name ends with them, or with a word for number behind."""
-_UNSPACED = re.compile(f"({'|'.join(UNSPACED)})(?:号码|號碼|番号|号|號|码|碼)?(?![^\\W\\d_])")
+_UNSPACED = re.compile(f"({'|'.join(UNSPACED)})(?:号码|號碼|番号|号|號|码|碼)?")
 _LAST = frozenset({"key", "keys", "pass", "pw", "passe"})
 _WORD = re.compile("(?P<head>[A-Z]*)(?P<word>[A-Z][a-z]+)|[A-Z]+|[a-z]+|[0-9]+|[^\x00-\x7f]+")
 
@@ -28,7 +28,11 @@ _WORD = re.compile("(?P<head>[A-Z]*)(?P<word>[A-Z][a-z]+)|[A-Z]+|[a-z]+|[0-9]+|[
 def word_list(key: str) -> tuple[str, ...]:
     """The words of a key in order, in lower case, and those of `UNSPACED`. Of a very long one the beginning and the end are read."""
     text = read(key)
-    return tokens(text) if text.isascii() else (*tokens(text), *_UNSPACED.findall(text.lower()))
+    return tokens(text) if text.isascii() else (*tokens(text), *_unspaced(text.lower()))
+
+
+def _unspaced(text: str) -> list[str]:
+    return [match[1] for match in _UNSPACED.finditer(text) if not text[match.end() : match.end() + 1].isalpha()]
 
 
 def names_of(key: str) -> list[str]:
