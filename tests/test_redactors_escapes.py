@@ -54,6 +54,14 @@ def test_a_spelling_hides_nothing(text: str, one: Redactor) -> None:
 
 
 @pytest.mark.parametrize("one", BOTH, ids=IDS)
+def test_a_command_again_and_again_is_hidden_in_one_go(one: Redactor) -> None:
+    """However many flags stand in its line, glued or not; a word that only ends like the command is none."""
+    assert hide("curl -u a:b" * 90, one, set()).count("a:b") == 0
+    assert hide("curl -u a:b1 -v -u c:d2 --user 'e:f3'", one, set()) == "curl -u [secret] -v -u [secret] --user '[secret]'"
+    assert hide("unfurl -u a:b", one, set()) == "unfurl -u a:b"
+
+
+@pytest.mark.parametrize("one", BOTH, ids=IDS)
 def test_what_says_nothing_personal_stays_as_it_is_spelled(one: Redactor) -> None:
     """The same object, alone and beside others."""
     for text in KEPT:
