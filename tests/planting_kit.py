@@ -105,7 +105,7 @@ def _deeper(draw: st.DrawFn, value: Any, depth: int, *, coded: bool) -> tuple[An
     return (raw.hex() if way == "hex" else base64.b64encode(raw).decode()), depth - (1 if isinstance(value, str) else 2)
 
 
-ESCAPES = ("", "/")
+ESCAPES = ("", "@", "+-.", "0123456789", "_:=", "/", "aeE")
 """Signs that are written as escapes though they need not be."""
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from guard.redactors.keys import word_list
 from guard.redactors.languages import PASSWORDS, PASSWORDS_SPELLED
+from guard.redactors.masks import MASKS
 from guard.redactors.secret_keys import PLACEHOLDER, SECRET_KEYS, STRONG, behind, folder, kind_of_secret, talks
 from guard.redactors.secret_words import ABOUT_IT
 
@@ -91,9 +92,16 @@ def named(text: str) -> Iterator[tuple[int, int]]:
     match = _STEM.search(text)
     while match is not None:
         start, end = _around(text, match)
-        if SECRET_KEYS[text[start:end]]:
+        if SECRET_KEYS[text[start:end]] and not _masked(text, start, end):
             yield start, end
         match = _STEM.search(text, max(end, match.end()))
+
+
+def _masked(text: str, start: int, end: int) -> bool:
+    """Whether a name is all of a mask, which names nothing; `config[secret]` is none."""
+    if start == 0 or text[start - 1 : end + 1] != MASKS["secret"]:
+        return False
+    return start == 1 or not (text[start - 2].isalnum() or text[start - 2] in "_)]$")
 
 
 def _around(text: str, match: re.Match[str]) -> tuple[int, int]:

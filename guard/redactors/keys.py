@@ -11,12 +11,14 @@ from functools import lru_cache
 from itertools import pairwise
 
 from guard.core.redaction import BELOW, read
-from guard.redactors.languages import bare
+from guard.redactors.languages import PASSWORDS, PHONES, bare
 
+_GLUED = re.compile("[\u0e00-\u0e7f\u1100-\u11ff\u3040-\u9fff\uac00-\ud7af]")
 UNSPACED = (
     *("密码", "口令", "手机", "手機", "电话", "電話", "联系方式", "身份证", "身份證", "证件号", "社会安全号码"),
     *("주민등록번호", "주민번호", "외국인등록번호", "आधार", "บัตรประชาชน", "ประจำตัวประชาชน"),
     *("fødselsnummer", "sécurité sociale"),
+    *(word for word in (*PASSWORDS, *PHONES) if _GLUED.match(word)),
 )
 """Words that detectors know and that are written together with others: they tell where a name ends with them, or with a word for number behind."""
 _UNSPACED = re.compile(f"({'|'.join(UNSPACED)})(?:号码|號碼|番号|号|號|码|碼)?")
@@ -42,8 +44,13 @@ def names_of(key: str) -> list[str]:
 
 def tokens(text: str) -> tuple[str, ...]:
     """The words of a short text in order, in lower case and without accents; nothing is remembered."""
+    return parted(bare(text))
+
+
+def parted(text: str) -> tuple[str, ...]:
+    """The same where whatever is no letter of ASCII parts two words, as the engines that search bytes see it."""
     found: list[str] = []
-    for match in _WORD.finditer(bare(text)):
+    for match in _WORD.finditer(text):
         if match["head"]:  # HTTPServer: the last capital belongs to the second word
             found += (match["head"].lower(), match["word"].lower())
         else:

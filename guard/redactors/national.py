@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from guard.core.redaction import read
 from guard.redactors import checks
 from guard.redactors.edges import closes, matches, opens, same
-from guard.redactors.keys import tokens, word_list
+from guard.redactors.keys import parted, tokens, word_list
 from guard.redactors.views import LETTERED, form, lettered, mbi, seven_digits, sparse
 
 _NEAR = 48  # characters before an id in which a word may tell of it
@@ -277,13 +278,13 @@ def _right(row: Row, match: re.Match[str]) -> bool:
 @lru_cache(maxsize=4096)
 def _told(key: str) -> frozenset[str]:
     """The words of a key, alone and as pairs of neighbours."""
-    return _pairs(word_list(key))
+    return _pairs(word_list(key)) | _pairs(parted(read(key)))
 
 
 def _near(text: str, start: int, words: tuple[str, ...]) -> bool:
     """Whether one of the words stands shortly before."""
     window = text[max(0, start - _NEAR) : start]
-    found = _pairs(tokens(window))
+    found = _pairs(tokens(window)) | _pairs(parted(window))
     return any(word in found or (not word.isascii() and word in window) for word in words)
 
 

@@ -12,6 +12,7 @@ from guard.core.redaction import LABEL
 from guard.redactors.edges import matches, opens, resource
 from guard.redactors.given import given_gate
 from guard.redactors.keys import tokens
+from guard.redactors.logins import login_spans
 from guard.redactors.prefixes import INSIDE, PREFIXES
 from guard.redactors.secret_keys import KEPT, PLACEHOLDER, SECRET_KEYS, folder, hides, talks
 from guard.redactors.views import assigns, bears, long_name
@@ -90,15 +91,9 @@ _BESIDE = re.compile(
 _ENV_WORD = re.compile("passw(?:or)?d|passphrase|pwd|secret|credential|token|key", re.IGNORECASE)
 _DIGIT_SOON = re.compile(r"""[^ \t\n\r\f\v"']{0,60}[0-9]""", re.ASCII)
 _CALL = re.compile(r"[A-Za-z_$][A-Za-z_$.:]*[0-9]{0,4}\([^\n]{0,200}\)")
-_VARIABLE = re.compile(r"\$\{|\{\{|(?:\A|:)\$|\[secret\]")
 _ANY_DIGIT, _ANY_LETTER = re.compile("[0-9]"), re.compile("[A-Za-z]")
 _LONG_NUMBER = re.compile("[0-9]{24,400}")
 _MIXED = re.compile(r"[^ \t\n\r\f\v(){}<>$%]{10,400}", re.ASCII)
-_CURL = re.compile(
-    r"""(?:-u|--user)[ =]?"""
-    r"""(?:"(?P<double>[^"\n]{1,100}:[^"\n]{0,200})|'(?P<single>[^'\n]{1,100}:[^'\n]{0,200})|(?P<plain>[^ \t\n\r\f\v"':]{1,100}:[^ \t\n\r\f\v"']{1,200}))"""
-)
-_LINE = 405  # characters in which a command and its flag stand
 _LOGIN = re.compile(r"://(?P<value>[^ \t\n\r\f\v/@:]{0,200}:[^ \t\n\r\f\v/@]{1,400})@")
 _BARE_BEARER = re.compile(r"(?i:bearer)[ ]{1,3}(?P<value>[A-Za-z0-9._~+/=-]{16,})")
 _CAPITAL_INSIDE = re.compile("[a-z][A-Z]")
@@ -129,7 +124,7 @@ def secret_spans(_key: str | None, text: str) -> list[tuple[int, int]]:
     if "PRIVATE KEY" in text:
         found += [(match.start(), _pem_end(text, match.end())) for match in _PEM.finditer(text)]
     if "curl " in text:
-        found += _commands(text)
+        found += login_spans(text)
     if "://" in text:
         found += [match.span("value") for match in _LOGIN.finditer(text)]
     if assigns(text):
@@ -221,30 +216,6 @@ def _pem_end(text: str, start: int) -> int:
 def _command(match: re.Match[str]) -> bool:
     before = match.string[match.start() - 1 : match.start()]
     return not (before.isascii() and before.isalpha())
-
-
-def _commands(text: str) -> list[tuple[int, int]]:
-    """The logins of commands: behind the command in its line, and behind another one of them, since what hides one may hide the next command as well."""
-    last = -_LINE
-
-    def called(match: re.Match[str]) -> bool:
-        nonlocal last
-        start = match.start()
-        least = max(0, start - _LINE, text.rfind("\n", max(0, start - _LINE), start) + 1)
-        at = text.rfind("curl ", least, start)
-        while at > 0 and text[at - 1].isascii() and text[at - 1].isalpha():
-            at = text.rfind("curl ", least, at)
-        good = at >= 0 or last >= least
-        last = match.end() if good else last
-        return good
-
-    return [span for match in matches(_CURL, text, called) for span in _login(match)]
-
-
-def _login(match: re.Match[str]) -> list[tuple[int, int]]:
-    """The name and password of a command, unless a variable stands for it."""
-    name = match.lastgroup or "plain"
-    return [] if _VARIABLE.search(match[name]) is not None else [match.span(name)]
 
 
 def _borne(match: re.Match[str]) -> bool:

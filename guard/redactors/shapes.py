@@ -32,7 +32,7 @@ _HINTS: dict[bytes, tuple[bytes, ...]] = {
 """What the shape of every id that speaks for itself, and of every phone number in groups, holds one of, below what several of them hold."""
 FORMS = (
     r"(?:[(]000[)]-?000-0000|000-000-0000|000-0000-0000|000-00-0000|000-000-000-00|00?-000-000-[0A]|000-0000-0000-00|0-0000-00000-00-0|00-00-00-000-00|0-00-00-00-000-000-00"
-    r"|00-00000000-0|0{17}[0A]|0{6}-0{7}|0{6}[-+A]000[0A]|A-?0{7}-?A|AA-00-00-00-A|A0{6}[(][0A]|A{6}00A00A000A|A{4}0{6}A{6}[A0]0"
+    r"|00-00000000-0|0{6}-0{8}-000[0A]|0{17}[0A]|0{6}-0{7}|0{6}[-+A]000[0A]|A-?0{7}-?A|AA-00-00-00-A|A0{6}[(][0A]|A{6}00A00A000A|A{4}0{6}A{6}[A0]0"
     r"|00A{5}0000A[A0]A[A0]|0A[A0]0-?A[A0]0-?AA00)"
 )
 """The whole form of each of them: no rule finds an id beside a letter, a digit or an underscore."""
