@@ -27,8 +27,8 @@ HIDDEN = [
     "078-05-1120",
     "EMP-1234",
 ]
-UNDER: list[Any] = ["hello12 world", "0123456789", {"b": "hello world x"}]
-SHAPES = ["{}", "x {}", "{} P", "{}: {}", "[{}]", "last {} of"]
+UNDER: list[Any] = ["hello12 world", "0123456789", {"b": "hello world x"}, {"b": "+14155550182password"}]
+SHAPES = ["{}", "x {}", "{} P", "{}: {}", "[{}]", "last {} of", "x]{}", "a[b]{}", "[ tokenBearer {}id"]
 
 
 def forms(name: str, value: Any) -> dict[str, Any]:

@@ -26,6 +26,7 @@ MOST = 32_000_000
 """Characters of all texts of one value, where something may have to be hidden: more is withheld."""
 _LEAST = 6  # characters of a secret that is looked for in the answer to the call that held it
 _DIGITS = frozenset({"card", "iban", "ssn", "id", "ip", "mac", "phone"})
+_ROUNDS = 3  # looks at a value because names in it were hidden
 _PAIRS = 32  # values in which something was hidden that are remembered
 _SHORT = 1_000_000  # a number below it is no phone number, card or id, unless its key says so
 
@@ -71,7 +72,7 @@ def hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None = Non
     return _hide(value, redactor, kinds, key)
 
 
-def _hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None, most: int = MOST) -> Json:
+def _hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None, most: int = MOST, rounds: int = _ROUNDS) -> Json:
     """The same where a look at the whole JSON text does not tell."""
     if type(value) is str:
         return _text(value, redactor, kinds, key)
@@ -83,9 +84,13 @@ def _hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None, mos
     loud = redactor.sift(texts) if texts else ()
     if size > _MAX_LEAF:
         loud = {*loud, *(text for text in texts if len(text) > _MAX_LEAF)}
-    if loud or ((telling or closer or beside) and _told(value, key, redactor, told=telling, beside=beside)):
-        return _Walk(redactor, kinds, loud, beside=beside).hidden(value, key, told=telling)
-    return value
+    if not loud and not ((telling or closer or beside) and _told(value, key, redactor, told=telling, beside=beside)):
+        return value
+    walk = _Walk(redactor, kinds, loud, beside=beside)
+    hidden = walk.hidden(value, key, told=telling)
+    # a name of which something was hidden, or what stands beside a value, tells something else than it did: who looks again sees only that
+    renamed = walk.renamed or (beside and hidden is not value)
+    return _hide(hidden, redactor, kinds, key, most, rounds - 1) if renamed and rounds else hidden
 
 
 def _texts(value: Json, redactor: Redactor) -> tuple[list[str], bool, bool]:
@@ -150,6 +155,7 @@ class _Walk:
 
     def __init__(self, redactor: Redactor, kinds: set[str], loud: Collection[str], *, beside: bool) -> None:
         self.redactor, self.kinds, self.loud, self.beside = redactor, kinds, loud, beside
+        self.renamed = False  # whether something was hidden in a name
 
     def hidden(self, value: Json, key: str | None, *, told: bool, frame: Frame | None = None) -> Json:
         """The value with what must be hidden; the same object where that is nothing."""
@@ -206,6 +212,7 @@ class _Walk:
     def _name(self, name: str) -> str:
         label, found = self.redactor.detect(None, name)
         self.kinds.update(found)
+        self.renamed = self.renamed or bool(found)
         return label if found else name
 
 

@@ -108,7 +108,7 @@ class Finder:
         shown, hidden = self._written(key, text, depth, mute=mute) if found is None else found
         if named and not hidden and text.isidentifier() and (depth == DEPTH or decoded(text) is None):
             self.names.put(text)  # further inside an encoded run is not read, which says nothing of it elsewhere
-        return shown, hidden
+        return shown, self._kinds({*hidden}) if len(hidden) > 1 else hidden
 
     def _kinds(self, hidden: set[str]) -> tuple[str, ...]:
         """In the order of the table."""

@@ -33,6 +33,7 @@ class First(NamedTuple):
 
 
 DEPTH = 3
+_ROUNDS = 4  # looks at a text because names in it were hidden
 _FEW = 4  # pieces that are looked at one by one
 _DECODED = 65_536  # characters of a run that are decoded
 TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|-?[0-9][0-9.eE+-]*', re.DOTALL)
@@ -55,11 +56,23 @@ def is_json(text: str) -> bool:
 def inside(key: str | None, text: str, detect: Detect, first: First | None = None) -> tuple[str, tuple[str, ...]] | None:
     """A JSON text with everything hidden in it; None where it is no JSON object or array, or more than is taken apart.
 
-    `first` looks at all pieces together and picks those that are passed to `detect`.
+    `first` looks at all pieces together and picks those that are passed to `detect`. A name of which something was hidden tells something else than it
+    did, above a value and beside it: so all is looked at once more.
     """
-    value = _read(text) if is_json(text) and len(text) <= MOST else None
-    if value is None:
-        return None
+    kinds: dict[str, None] = {}
+    for _ in range(_ROUNDS):
+        value = _read(text) if is_json(text) and len(text) <= MOST else None
+        if value is None:
+            return None
+        text, found = _once(key, text, value, detect, first)
+        if not found:
+            break
+        kinds |= dict.fromkeys(found)
+    return text, tuple(kinds)
+
+
+def _once(key: str | None, text: str, value: Any, detect: Detect, first: First | None) -> tuple[str, tuple[str, ...]]:
+    """The same for one look."""
     kinds: dict[str, None] = {}
     pieces: list[str] = []
     done = 0
@@ -71,7 +84,7 @@ def inside(key: str | None, text: str, detect: Detect, first: First | None = Non
             kinds |= dict.fromkeys(found)
             pieces += (text[done : match.start()], json.dumps(shown, ensure_ascii=False))
             done = match.end()
-    return ("".join([*pieces, text[done:]]), tuple(kinds)) if kinds else (text, ())
+    return "".join([*pieces, text[done:]]) if kinds else text, tuple(kinds)
 
 
 def _said(piece: str) -> str:
