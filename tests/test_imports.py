@@ -29,6 +29,7 @@ LANGUAGE = (
     "redactor",
     "dialect",
     "redaction",
+    "roles",
     "beside",
     "objects",
     "paths",
@@ -133,6 +134,7 @@ BOUNDARY = (
     "core.dialect",  # policies and redactors hold patterns that both must judge alike
     "core.redaction",  # a policy may not take the name of a kind that is always hidden
     "core.objects",  # what is JSON among other words is hidden and cut alike
+    "core.roles",
     "core.beside",  # names beside values mean the same to the walk and to texts of JSON
     "core.paths",
     "core.keytree",

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from guard.core.beside import NAMING_WORDS
 from guard.core.hiding import hide
 from guard.core.ports import Redactor
+from guard.core.roles import NAMING_WORDS
 from guard.core.values import encode
 from guard.redactors import detect, redactor
 from guard.redactors.given import STEMS, meant

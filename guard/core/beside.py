@@ -12,23 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from guard.core.redaction import BELOW, CELL, LABEL, LONGEST, read, unmasked
+from guard.core.roles import COLUMNS, FAINT, NAMING, PLAINLY, ROLES, SETS, VAGUE, VALUE, last_word
 from guard.core.values import Json
 
-NAMING, VALUE, COLUMNS, OTHER = "naming", "value", "columns", ""
-_ROLES: Final = {
-    NAMING: "name key header field variable var parameter param attribute attr property prop setting option label column env type kind system k id title",
-    VALUE: "value values val v data default current new old content text string from to before after",
-    COLUMNS: "columns cols headers header fields keys names",
-}
-NAMING_WORDS, VALUE_WORDS, COLUMN_WORDS = (tuple(words.split()) for words in _ROLES.values())
-"""How a key ends, in any case, whose value may name what stands beside it, that holds what is named so, or that holds names of columns."""
-_VAGUE = frozenset({"type", "kind", "system"})  # these say of a mere `value` what it is, and of nothing else
-_PLAINLY = frozenset({"value", "values", "val", "v"})
-_FAINT = frozenset(
-    {"id", "title", "content", "text", "string", "from", "to", "before", "after"}
-)  # these may say or hold much else
-_WHOLE = frozenset({"from", "to", "before", "after"})  # these as the last of several words say when or whence: `valueFrom`
-_LAST = re.compile(r"([A-Z]+|[A-Z]?[a-z]+)\Z")
 _LONGEST = 100  # characters of a name
 _SPACES = 4  # in a name: with more words it is a sentence or a title, which says of what stands beside it too much else
 _NO_NAME = re.compile(r"[\n\r\t\"';<>?!|\x00\x1c-\x1f]")
@@ -63,36 +49,8 @@ class Note(NamedTuple):
 
 Tells: TypeAlias = Callable[[str], bool]
 _NONE = Note()
-
-
-class _Roles(dict[str, str]):
-    """What a key may be for the others beside it; remembers the last few thousand."""
-
-    def __missing__(self, key: str) -> str:
-        found = role(key)
-        if len(key) <= _LONGEST:
-            if len(self) >= 4096:
-                self.clear()
-            self[key] = found
-        return found
-
-
-def role(key: str) -> str:
-    """What a key may be for the others beside it, by its last word."""
-    last = _word(key)
-    if last in _WHOLE and len(key) > len(last):
-        return OTHER
-    return next((name for name in (NAMING, VALUE, COLUMNS) if last in _SETS[name]), OTHER)
-
-
-def _word(key: str) -> str:
-    match = _LAST.search(key[-_LONGEST:])
-    word = match[1].lower() if match is not None else ""
-    return word if len(word) > 1 or len(key) == 1 else ""  # one letter is no word in a longer key
-
-
-_SETS = {name: frozenset(words.split()) for name, words in _ROLES.items()}
-ROLES: Final = _Roles()
+KEY: Final = f"{LABEL}private_key"
+"""Under which the lines of a private key stand."""
 
 
 def below(above: str | None, name: str) -> str:
@@ -151,21 +109,21 @@ def _beside(known: list[tuple[str, Json]], tells: Tells) -> list[Note] | None:
 
 def _valued(known: list[tuple[str, Json]], roles: list[str], tells: Tells) -> list[Note] | None:
     """The notes of the values in an object, where another field of it names them: one that tells, else one of a single word."""
-    texts = [(_word(name), _text(item)) for (name, item), part in zip(known, roles, strict=True) if part == NAMING]
+    texts = [(last_word(name), _text(item)) for (name, item), part in zip(known, roles, strict=True) if part == NAMING]
     named = [(word, item) for word, item in texts if item is not None and names(item)]
     told = [(word, item) for word, item in named if tells(item)] or [
-        (word, item) for word, item in named if " " not in item and word not in _FAINT
+        (word, item) for word, item in named if " " not in item and word not in FAINT
     ]
     if not told:
         return None
-    clear = next(((word, item) for word, item in told if word not in _VAGUE), None)
+    clear = next(((word, item) for word, item in told if word not in VAGUE), None)
     word, item = clear or told[0]
-    said = signed(item, tells, CELL if word in _FAINT else LABEL)
+    said = signed(item, tells, CELL if word in FAINT else LABEL)
     faint = said if said[:1] == CELL else CELL + said[1:]
     notes = []
     for (name, _), part in zip(known, roles, strict=True):
-        holds = part == VALUE and (clear is not None or _word(name) in _PLAINLY)
-        weak = _word(name) in _FAINT and "value" not in name.lower()
+        holds = part == VALUE and (clear is not None or last_word(name) in PLAINLY)
+        weak = last_word(name) in FAINT and "value" not in name.lower()
         notes.append(Note(name=faint if weak else said) if holds else _NONE)
     return notes
 
@@ -182,7 +140,7 @@ def _text(item: Json) -> str | None:
 def _columns(known: list[tuple[str, Json]], tells: Tells) -> list[str] | None:
     """The names of columns that a field of the object gives, where one of them tells; of what has none, nothing."""
     for name, item in known:
-        if type(item) is not list or not item or _word(name) not in _SETS[COLUMNS]:
+        if type(item) is not list or not item or last_word(name) not in SETS[COLUMNS]:
             continue
         found = [one if type(one) is str else _called(one, tells) for one in item]
         if any(tells(one) and names(one) for one in found):
@@ -193,7 +151,7 @@ def _columns(known: list[tuple[str, Json]], tells: Tells) -> list[str] | None:
 def _called(column: Json, tells: Tells) -> str:
     """The name of a column that is described by an object."""
     given = column.items() if type(column) is dict else column if type(column) is Pairs else ()
-    found = [item for name, item in given if type(item) is str and ROLES[name] == NAMING and _word(name) not in _VAGUE]
+    found = [item for name, item in given if type(item) is str and ROLES[name] == NAMING and last_word(name) not in VAGUE]
     return next((one for one in found if tells(one) and names(one)), found[0] if found else "")
 
 
@@ -216,6 +174,29 @@ def _held(row: Json) -> bool:
 
 def items(value: Sequence[Json], frame: Frame | None, tells: Tells) -> list[Note] | None:
     """For each item of a list what stands beside it; None where nothing does. `frame` is the table that the list belongs to."""
+    found, lines = _items(value, frame, tells), key_lines(value)
+    if not lines:
+        return found
+    return [Note(name=KEY) if at in lines else note for at, note in enumerate(found or [_NONE] * len(value))]
+
+
+def key_lines(value: Sequence[Json]) -> set[int]:
+    """Which items of a list are lines of a private key that begins in one before them."""
+    found: set[int] = set()
+    within = False
+    for at, item in enumerate(value):
+        if type(item) is not str:
+            continue
+        begins = item.rfind("-----BEGIN ") if "PRIVATE KEY" in item else -1
+        if begins >= 0:
+            within = "-----END " not in item[begins:]
+        elif within:
+            found.add(at)
+            within = "-----END " not in item
+    return found
+
+
+def _items(value: Sequence[Json], frame: Frame | None, tells: Tells) -> list[Note] | None:
     if frame is not None and frame.row:
         return _cells(len(value), frame.columns, tells)
     if frame is not None:

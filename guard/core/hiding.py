@@ -11,12 +11,13 @@ from collections.abc import Collection
 from decimal import Decimal
 from typing import Any
 
-from guard.core.beside import COLUMNS, NAMING, ROLES, VALUE, Frame, below, parts
+from guard.core.beside import Frame, below, parts
 from guard.core.clipping import tailed
 from guard.core.handles import Token
 from guard.core.ports import Redactor
 from guard.core.redaction import MASKS
 from guard.core.replacing import replace
+from guard.core.roles import COLUMNS, NAMING, ROLES, VALUE
 from guard.core.spellings import finder
 from guard.core.values import Json, JsonObject, encode
 

@@ -10,11 +10,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from guard.core.beside import KEY, key_lines
 from guard.core.blocks import KNOWN, type_of
 from guard.core.clipping import parsed
 from guard.core.cutting import begun, cut, size
 from guard.core.fields import Change, Fields, hidden_whole
-from guard.core.hiding import Kinds, beginning, shown_value, together
+from guard.core.hiding import Kinds, beginning, hide, shown_value, together
 from guard.core.model import Block, Content, Image
 from guard.core.objects import opens
 from guard.core.opening import prose
@@ -78,12 +79,14 @@ def _blocks(content: Sequence[Block], tool: Tool, redactor: Redactor, view: View
     kinds = Kinds()
     blocks: list[Block] = []
     torn = fields.torn([str(block) for block in content if isinstance(block, str)])
-    for block in content:
+    lines = key_lines([block if isinstance(block, str) else None for block in content])
+    for number, block in enumerate(content):
         if isinstance(block, Image):
             blocks += _pictured(block, view) if not fields.keeps else []
         elif view.blocks.resources if isinstance(block, Embedded) else view.blocks.text:
             kept = None if torn and prose(str(block)) else fields.of(block)
-            blocks += [] if _is_empty(kept) and kept != block else [_block(kept, tool, redactor, kinds)]
+            line = number in lines and isinstance(kept, str)
+            blocks += [] if _is_empty(kept) and kept != block else [_block(kept, tool, redactor, kinds, KEY if line else None)]
     if not blocks or (blocks == list(content) and all(isinstance(block, str) and _is_empty(block) for block in blocks)):
         return _none(tool, fields, dropped=bool(content) and not blocks)
     blocks = _joined(blocks, redactor, kinds)
@@ -132,7 +135,7 @@ def _places(value: Json) -> int:
 
 def _pieces(texts: list[str], redactor: Redactor, kinds: set[str]) -> list[str]:
     """The same list, unless something is cut over several of its texts."""
-    shown = [redactor.detect(None, text)[0] for text in texts]
+    shown = [str(item) for item in hide([*texts], redactor, set())]
     joined = together(shown, redactor, kinds)
     return texts if joined is shown else joined
 
@@ -151,20 +154,20 @@ def _joined(blocks: list[Block], redactor: Redactor, kinds: set[str]) -> list[Bl
     ]
 
 
-def _block(block: Json, tool: Tool, redactor: Redactor, kinds: Kinds) -> str:
+def _block(block: Json, tool: Tool, redactor: Redactor, kinds: Kinds, key: str | None) -> str:
     if not isinstance(block, str):
         return _json(block, tool, redactor, kinds)
-    return _text(block, tool, redactor, kinds) or "(empty)"
+    return _text(block, tool, redactor, kinds, key) or "(empty)"
 
 
-def _text(text: str, tool: Tool, redactor: Redactor, kinds: Kinds) -> str:
+def _text(text: str, tool: Tool, redactor: Redactor, kinds: Kinds, key: str | None = None) -> str:
     """A text; one that is too long begins only, and one that holds JSON is cut by its structure."""
     most = tool.result.max_bytes
     value = parsed(text) if len(text) > most else None
     if value is not None:
         return _json(value, tool, redactor, kinds)
     seen = max(most, _SEEN) if opens(text) else most
-    shown, found = beginning(text, seen, redactor)
+    shown, found = beginning(text, seen, redactor, key)
     kinds.update(found)
     if found:
         kinds.note(text[:seen], shown)

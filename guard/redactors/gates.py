@@ -15,9 +15,9 @@ from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any
 
-from guard.core.beside import NAMING_WORDS
 from guard.core.objects import REST
 from guard.core.redaction import SECONDS
+from guard.core.roles import NAMING_WORDS
 from guard.redactors.calm import calm
 from guard.redactors.card import may_be
 from guard.redactors.engine import finder, re2

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
-from guard.core.beside import NAMING, ROLES, VALUE
+from guard.core.roles import NAMING, ROLES, VALUE
 from guard.redactors.given import STEMS, fits
 from guard.redactors.secret_keys import PHRASE, SECRET_KEYS
 

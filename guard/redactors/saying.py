@@ -13,8 +13,8 @@ from functools import reduce
 from operator import or_
 from string import ascii_letters, ascii_lowercase, ascii_uppercase
 
-from guard.core.beside import NAMING, ROLES
 from guard.core.objects import LEFT, REST
+from guard.core.roles import NAMING, ROLES
 from guard.redactors.given import STEMS, reaches, stands
 from guard.redactors.keys import tokens
 from guard.redactors.languages import PASSWORDS, PASSWORDS_SPELLED

@@ -6,7 +6,7 @@ literals only, which costs nearly nothing. Pure. Comes before `saying` and `gate
 
 from __future__ import annotations
 
-from guard.core.beside import COLUMN_WORDS, VALUE_WORDS
+from guard.core.roles import COLUMN_WORDS, VALUE_WORDS
 
 _VALUES = tuple(f'{word}"' if len(word) > 1 else f'"{word}"' for word in VALUE_WORDS)
 _HEADS = tuple(f'{word}"' for word in COLUMN_WORDS if not any(word != other and word.endswith(other) for other in COLUMN_WORDS))
