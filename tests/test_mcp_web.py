@@ -257,3 +257,37 @@ def test_a_page_of_another_site_cannot_use_a_local_port(tmp_path: Path) -> None:
             assert not (tmp_path / "log").exists()
 
     run(go())
+
+
+@pytest.mark.parametrize("second", [7, "7"], ids=["the same", "a text of it"])
+def test_a_second_request_with_an_id_takes_nobodys_answer(second: Any, tmp_path: Path) -> None:
+    """Over HTTP it is refused at once, and the first gets its own answer: the SDK tells requests apart by the text of their ids."""
+
+    async def walk() -> tuple[httpx.Response, httpx.Response, int]:
+        async with serving(tmp_path) as (url, _), httpx.AsyncClient(timeout=20, trust_env=False) as client:
+            head = {"Accept": "application/json, text/event-stream"}
+            hello = {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"sampling": {}},
+                "clientInfo": {"name": "t", "version": "1"},
+            }
+
+            async def post(body: Any) -> httpx.Response:
+                return await client.post(url, json={"jsonrpc": "2.0", **body}, headers=head)
+
+            began = await post({"id": 1, "method": "initialize", "params": hello})
+            head |= {"mcp-session-id": began.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
+            await post({"method": "notifications/initialized"})
+            call = {"method": "tools/call", "params": {"name": "slow", "arguments": {}}}
+            first = asyncio.ensure_future(post({"id": 7, **call}))
+            log = tmp_path / "log"
+            while not log.exists() or '"slow"' not in log.read_text("utf-8"):  # noqa: ASYNC110 - another process writes it
+                await asyncio.sleep(0.02)
+            other = await post({"id": second, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": "x"}}})
+            await post({"method": "notifications/cancelled", "params": {"requestId": 7}})
+            return await first, other, log.read_text("utf-8").count('"tools/call"')
+
+    first, other, calls = run(walk())
+    assert first.status_code == 200
+    assert '"id":7' in first.text.replace(" ", "")
+    assert (other.status_code, other.json()["id"], calls) == (400, None, 1)

@@ -37,6 +37,12 @@ async def posted(scope: Any, receive: Receive) -> Receive:
     return again
 
 
+def asked(scope: Any) -> str | None:
+    """The id of the request that was posted, as the SDK tells requests apart: as a text; None where it was no request."""
+    found = scope.get(_KEPT, {})
+    return str(found["id"]) if "id" in found and "method" in found else None
+
+
 def kept(item: Any) -> JsonObject | None:
     """The message of the SDK's item as it was read, where it came by a POST."""
     request = getattr(item.metadata, "request_context", None)

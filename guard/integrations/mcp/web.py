@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from secrets import token_hex
 from typing import Any, Protocol
 
@@ -19,8 +20,8 @@ from guard.core.model import Session
 from guard.core.values import JsonObject, encode
 from guard.errors import GuardError
 from guard.extras import install
-from guard.integrations.mcp.exact import kept, posted, writable
-from guard.integrations.mcp.messages import PARSE_ERROR, UnfitError, fault, is_id
+from guard.integrations.mcp.exact import asked, kept, posted, writable
+from guard.integrations.mcp.messages import INVALID_REQUEST, PARSE_ERROR, UnfitError, fault, is_id
 from guard.integrations.mcp.peer import Channel, GoneError
 
 IDLE_SECONDS = 1_800.0
@@ -145,6 +146,7 @@ class Web:
     most_sessions: int = 100
     open: dict[str, tuple[Any, Session]] = field(default_factory=dict)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    waiting: set[tuple[str, str]] = field(default_factory=set)  # sessions with the ids of requests that wait for their answers
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request."""
@@ -174,7 +176,7 @@ class Web:
             if transport is None or owner != session:
                 await _refuse(send, 404, "there is no such session")
                 return
-            await transport.handle_request(scope, again, send)
+            await self._carry(given.decode("latin-1"), transport, scope, again, send)
         elif len(self.open) >= self.most_sessions:
             await _refuse(send, 503, "too many sessions are open")
         else:
@@ -191,9 +193,24 @@ class Web:
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         await ready.wait()
-        status = await _watched(transport.handle_request, scope, receive, send)
+        status = await _watched(partial(self._carry, number, transport), scope, receive, send)
         if status >= 400:
             task.cancel()
+
+    async def _carry(self, number: str, transport: Any, scope: Any, receive: Any, send: Any) -> None:
+        """Hand a request to its session; one with the id of another that waits would take that one's answer, and is refused."""
+        name = asked(scope)
+        if name is None:
+            await transport.handle_request(scope, receive, send)
+        elif (number, name) in self.waiting:
+            said = fault(None, INVALID_REQUEST, "Refused: another request with this id is worked on.")
+            await _refuse(send, 400, encode(said), kind=b"application/json")
+        else:
+            self.waiting.add((number, name))
+            try:
+                await transport.handle_request(scope, receive, send)
+            finally:
+                self.waiting.discard((number, name))
 
     def _security(self) -> Any:
         from mcp.server.transport_security import TransportSecuritySettings  # noqa: PLC0415 - an extra
