@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,8 @@ class Tokens:
     algorithms: Sequence[str] = ALGORITHMS
     _set: Any = None
     _at: float = -_KEEP
+    _failed: float = -_PAUSE  # when they were asked for in vain
+    _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def session(self, token: str | None) -> Session | None:
         """Who is signed in; None for nobody. Raises GuardError when the keys cannot be had."""
@@ -62,10 +64,24 @@ class Tokens:
         return None
 
     async def _known(self, *, again: bool) -> Any:
-        now = asyncio.get_running_loop().time()
-        if self._set is None or now - self._at > (_PAUSE if again else _KEEP):
-            self._set, self._at = await self._fetched(), now
+        if self._due(again=again):
+            async with self._one:  # anybody may send a token: however many come, one asks
+                if self._due(again=again):
+                    await self._fetch()
         return self._set
+
+    def _due(self, *, again: bool) -> bool:
+        return self._set is None or asyncio.get_running_loop().time() - self._at > (_PAUSE if again else _KEEP)
+
+    async def _fetch(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if now - self._failed < _PAUSE:
+            raise GuardError(f"the keys of the tokens could not be had from {self.keys} a moment ago")
+        try:
+            self._set, self._at = await self._fetched(), now
+        except GuardError:
+            self._failed = asyncio.get_running_loop().time()
+            raise
 
     async def _fetched(self) -> Any:
         from joserfc.jwk import KeySet  # noqa: PLC0415 - an extra
