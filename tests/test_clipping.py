@@ -14,9 +14,9 @@ from mcp_kit import run, said, talking
 from reports import EVERY, start
 from sidecar_kit import WHO, Sidecar
 
-from guard.core.clipping import CUT
 from guard.core.cutting import begun, cut, shortened, size
 from guard.core.objects import objects, unfinished
+from guard.core.redaction import CUT
 
 ROWS = [{"id": f"A{n}", "total": Decimal("1.10")} for n in range(340)]
 LINES = "".join(f'{{"id": "A{n}", "total": 1.10}}\n' for n in range(340))

@@ -18,8 +18,9 @@ from wire_helpers import message, spelled
 
 from guard import Guard, GuardError
 from guard.core.budget import approximate, counted, fit, left
-from guard.core.clipping import CUT, parsed
+from guard.core.clipping import parsed
 from guard.core.cutting import cut, level, shortened, size
+from guard.core.redaction import CUT
 from guard.core.values import encode
 from guard.core.views import Room
 

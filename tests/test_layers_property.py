@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from layers_kit import write
 
 from guard import Guard, PolicyError, PolicyWarning, Session, ToolCall
-from guard.core.clipping import CUT
 from guard.core.model import Outcome
+from guard.core.redaction import CUT
 
 RANK = {"done": 2, "failed": 2, "held": 1, "refused": 0}
 SEEN: Counter[str] = Counter()

@@ -42,6 +42,15 @@ HELD = {
         f'{{"n": {"7" * 6000}, "phone": {{"home": "[phone]"}}}}',
     ),
 }
+BY_KEY = {
+    'x {"order_id":"4111111111111111"} y': 'x {"order_id":"4111111111111111"} y',
+    'x {"order_id":"4111 1111 1111 1111"} y': 'x {"order_id":"[card]"} y',
+    'x {"version":"10.1.2.3","ip":"10.1.2.3"} 10.1.2.3': 'x {"version":"10.1.2.3","ip":"[ip address]"} [ip address]',
+    'x {"passwords":["correct horse",{"[cut]":"1 of 3 shown"}]} y': 'x {"passwords":["[secret]",{"[cut]":"1 of 3 shown"}]} y',
+    "the password: [cut: 14 of 276 characters shown]": "the password: [cut: 14 of 276 characters shown]",
+    "password = hunter22x [cut: 21 of 276 characters shown]": "password = [secret] [cut: 21 of 276 characters shown]",
+}
+"""What a key says counts among other words as well, and notes of guard's own stay."""
 AROUND = {
     "whole": "{}",
     "in a line": "log {} end",
@@ -228,3 +237,11 @@ def test_no_look_misses_a_name_before_an_object(text: str) -> None:
     shown, found = detect(None, text)
     assert [beginning(text, 10_000, one) for one in BOTH] == [(shown, found)] * 2
     assert [hide([text, "x"], one, set()) for one in BOTH] == [[shown, "x"]] * 2
+
+
+@pytest.mark.parametrize("text", BY_KEY)
+def test_a_key_counts_and_a_note_stays(text: str) -> None:
+    """Both engines, and the second look."""
+    for one in BOTH:
+        assert one.detect(None, text)[0] == BY_KEY[text]
+        assert one.detect(None, BY_KEY[text]) == (BY_KEY[text], ())

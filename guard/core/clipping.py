@@ -13,18 +13,15 @@ from decimal import Decimal
 from typing import Final, NoReturn, TypeAlias
 
 from guard.core.objects import objects, opens, unfinished
+from guard.core.redaction import CUT, CUT_NOTE, cut_tail
 from guard.core.values import Json, encode
 
-CUT: Final = "[cut]"
-"""The key of a note; no field that a tool returns is called so."""
 Measure: TypeAlias = Callable[[str], int]
 """How large a text is."""
 Shrink: TypeAlias = Callable[[Json, int], Json]
 """A value of the same kind in at most so many bytes of JSON, or the smallest that there is."""
 MOST_PARSED: Final = 20_000_000
 """Characters of a text that are read as JSON to cut it by its structure."""
-_NOTE = re.compile(r"([0-9]+) of ([0-9]+) shown")
-_TAIL = re.compile(r"\s?\[cut: ([0-9]+) of ([0-9]+) characters shown\]\Z")
 _BORDER = 200  # characters in which the end of a cut text may look for a place between words
 _WORD = re.compile(r"[A-Za-z0-9_.,:;@+/=\[\]-]+\Z")
 _TRIES = 4
@@ -53,7 +50,7 @@ def shown_of(shown: int, there: int) -> str:
 
 def counted(told: Json, here: int) -> int:
     """How many there were before an earlier cut, by its note."""
-    match = _NOTE.fullmatch(told) if isinstance(told, str) else None
+    match = CUT_NOTE.fullmatch(told) if isinstance(told, str) else None
     return here if match is None else max(here, int(match[2]))
 
 
@@ -68,7 +65,7 @@ def clipped(text: str, most: int, measure: Measure, shrink: Shrink, whole: int =
     if there == len(text) and (found := _lines(text, most, measure, shrink)) is not None:
         return found
     own = text
-    if match := _TAIL.search(text):
+    if match := cut_tail(text):
         own, there = text[: match.start()], max(int(match[2]), len(text[: match.start()]))
     low, high = 0, min(len(own), max(0, most))
     while low < high:  # the most characters that fit with their note

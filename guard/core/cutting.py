@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from guard.core.clipping import CUT, MOST_PARSED, clipped, counted, parsed, shown_of, tailed
+from guard.core.clipping import MOST_PARSED, clipped, counted, parsed, shown_of, tailed
+from guard.core.redaction import CUT
 from guard.core.values import Json, JsonObject, encode, quote
 
 _NUMBERED = 32  # bytes that a note with its two numbers takes besides its key

@@ -25,6 +25,21 @@ MASKS: Mapping[str, str] = MappingProxyType(
 )
 """What stands in a text where something was hidden, by kind. These kinds are always hidden."""
 
+CUT = "[cut]"
+"""The key of a note that says how much of something is shown; no field that a tool returns is called so."""
+CUT_NOTE = re.compile(r"([0-9]{1,12}) of ([0-9]{1,12}) shown")
+"""The note itself. Nothing in it is ever hidden."""
+_TAILED = re.compile(r"[ \t\r\n]?\[cut: ([0-9]{1,12}) of ([0-9]{1,12}) characters shown\]")
+
+
+def cut_tail(text: str) -> re.Match[str] | None:
+    """The note behind a text that was cut, with the blank before it. Nothing in it is ever hidden."""
+    if not text.endswith(" characters shown]"):
+        return None
+    at = text.rfind("[cut: ")
+    return _TAILED.fullmatch(text, at - 1 if at > 0 and text[at - 1] in " \t\r\n" else max(0, at))
+
+
 NAMED: Mapping[str, str] = MappingProxyType(
     {"PERSON": "[name]", "LOCATION": "[place]", "NRP": "[group]", "ORGANIZATION": "[organization]"}
 )

@@ -65,10 +65,11 @@ def card_gate(text: str) -> bool:
 
 def card_spans(key: str | None, text: str) -> list[tuple[int, int]]:
     """The spans of all card numbers."""
-    if key is not None and (words := words_of(key)) & _ID_WORDS and not words & _CARD_WORDS and _is_id(key, text):
-        return []
     runs = (run.span() for place in _places(text) for run in _RUN.finditer(text, *place))
-    return [span for start, end in runs if end - start >= 12 for span in _in_run(text, start, end)]
+    found = [span for start, end in runs if end - start >= 12 for span in _in_run(text, start, end)]
+    if found and key is not None and (words := words_of(key)) & _ID_WORDS and not words & _CARD_WORDS and _is_id(key, text):
+        return [(start, end) for start, end in found if not text[start:end].isdigit()]  # no id is written in such groups
+    return found
 
 
 def _is_id(key: str, text: str) -> bool:

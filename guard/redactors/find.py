@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 import time
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from guard.core.beside import below
 from guard.core.objects import name_before, objects, opens
-from guard.core.redaction import SECONDS, unmasking
+from guard.core.redaction import CUT, CUT_NOTE, SECONDS, cut_tail, unmasking
 from guard.redactors.cookies import cookies_under
 from guard.redactors.escapes import back, escaped, readings
 from guard.redactors.fitting import Change, replaced
@@ -90,6 +91,8 @@ class Finder:
         return self._detect(self._read(key), text, DEPTH)
 
     def _detect(self, key: str | None, text: str, depth: int) -> tuple[str, tuple[str, ...]]:
+        if key is not None and key.endswith(CUT) and CUT_NOTE.fullmatch(text) is not None:
+            return text, ()
         if key is not None and SECRET_KEYS[key] and hides(key, text):
             return MASKS["secret"], ("secret",)
         if key is not None and (cookies := cookies_under(key, text)):
@@ -139,7 +142,7 @@ class Finder:
             return text, ()
         hidden = {*inner}
         for _ in range(_ROUNDS):
-            text, more = self._hidden(key, text)
+            text, more = self._hidden(key, text, looked=depth > 0)
             hidden.update(more)
             text, inner = self._objects(key, text, depth) if more else (text, ())
             if not inner:
@@ -173,8 +176,11 @@ class Finder:
     def _mask(self, kind: str) -> str:
         return next(detector.replacement for detector in self.detectors if detector.name == kind)
 
-    def _hidden(self, key: str | None, text: str) -> tuple[str, tuple[str, ...]]:
-        """What all rules find, again and again until they find nothing more. Raises TimeoutError where that does not end."""
+    def _hidden(self, key: str | None, text: str, *, looked: bool = False) -> tuple[str, tuple[str, ...]]:
+        """What all rules find, again and again until they find nothing more. Raises TimeoutError where that does not end.
+
+        `looked`: the objects in the text were looked into already, each value under its own key.
+        """
         whole = _WHOLE.fullmatch(text)
         if whole is not None and text != whole[1]:  # a decimal or float that is an integer: 4111111111111111.0
             shown, kinds = self._hidden(key, whole[1])
@@ -183,6 +189,7 @@ class Finder:
         until = time.thread_time() + self._seconds if self._own or len(text) > SHORT else float("inf")
         for _ in range(_ROUNDS):
             found = self.found(key, text, until)
+            found = _unlooked(text, found) if looked and found and opens(text) else found
             shown = replaced(text, _groups(found)) if found else text
             if shown == text:
                 break
@@ -217,7 +224,27 @@ class Finder:
                     found[(*span, detector.name)] = (*span, detector)
                 if until < float("inf") and time.thread_time() > until:
                     raise TimeoutError("a text took too long to look through, so nothing of it may be shown")
-        return [*found.values()]
+        return _before_note(text, [*found.values()])
+
+
+def _unlooked(text: str, found: list[tuple[int, int, Detector]]) -> list[tuple[int, int, Detector]]:
+    """What was found, without what stands in a single value of an object, unless it is a secret: its key may say that it is none, an order's number."""
+    whole = objects(text)
+    starts = [start for start, _ in whole]
+    kept = []
+    for one in found:
+        at = bisect_right(starts, one[0]) - 1
+        if one[2].name == "secret" or at < 0 or one[1] > whole[at][1] or '"' in text[one[0] : one[1]]:
+            kept.append(one)
+    return kept
+
+
+def _before_note(text: str, found: list[tuple[int, int, Detector]]) -> list[tuple[int, int, Detector]]:
+    """What was found, as far as it stands before the note at the end of a text that was cut."""
+    note = cut_tail(text) if found else None
+    if note is None:
+        return found
+    return [(start, min(end, note.start()), one) for start, end, one in found if start < note.start()]
 
 
 def _groups(found: list[tuple[int, int, Detector]]) -> list[Change]:

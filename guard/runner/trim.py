@@ -11,9 +11,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from guard.core.budget import PICTURE_TOKENS, Count, counted, is_notice, narrowed
-from guard.core.clipping import CUT, parsed
+from guard.core.clipping import parsed
 from guard.core.cutting import cut, level, shortened, size
 from guard.core.paths import ANY, Path
+from guard.core.redaction import CUT
 from guard.core.rules import Source, Tool
 from guard.core.untrusted import opened
 from guard.core.values import Json, JsonObject, encode, quote
