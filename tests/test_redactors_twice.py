@@ -27,7 +27,15 @@ HIDDEN = [
     "078-05-1120",
     "EMP-1234",
 ]
-UNDER: list[Any] = ["hello12 world", "0123456789", {"b": "hello world x"}, {"b": "+14155550182password"}]
+ROLES = ["name", "value", "rows", "columns", "header", "key", "title", "text", "type"]
+UNDER: list[Any] = [
+    "hello12 world",
+    "0123456789",
+    {"b": "hello world x"},
+    {"b": "+14155550182password"},
+    "10.0.0.1 token",
+    "--password",
+]
 SHAPES = ["{}", "x {}", "{} P", "{}: {}", "[{}]", "last {} of", "x]{}", "a[b]{}", "[ tokenBearer {}id"]
 
 
@@ -67,6 +75,17 @@ def test_a_name_that_only_looks_like_a_mask_tells(one: Any) -> None:
     assert hide({f"{GHP} phone": "4155550182"}, one, set()) == {"[secret] phone": "[phone]"}
 
 
+@pytest.mark.parametrize("one", BOTH, ids=IDS)
+@pytest.mark.parametrize("amount", ["10.0.0.1", "10.0.0.1/24", "4111 1111 1111 1111"])
+@pytest.mark.parametrize("unit", ["", " EUR", " token"])
+def test_what_was_hidden_of_an_amount_still_is_a_part_of_one(amount: str, unit: str, one: Any) -> None:
+    """Beside a name that says password an amount is none, and neither is what is left of it."""
+    for form, value in forms("password", f"{amount}{unit}").items():
+        shown = hide(value, one, set())
+        assert amount not in json.dumps(shown), form
+        assert hide(shown, one, set()) == shown, form
+
+
 NAMES = st.lists(
     st.sampled_from(
         [*HIDDEN, "phone", "password", "order", " ", " ", "_", "[", ": ", "id", "号", "token", "[phone]", "[secret]"]
@@ -76,9 +95,7 @@ NAMES = st.lists(
 ).map("".join)
 VALUES = st.recursive(
     st.sampled_from(UNDER) | NAMES,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(NAMES | st.sampled_from(["name", "value", "rows"]), inner, max_size=3)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES | st.sampled_from(ROLES), inner, max_size=3),
     max_leaves=8,
 )
 

@@ -89,9 +89,8 @@ def _hide(value: Json, redactor: Redactor, kinds: set[str], key: str | None, mos
         return value
     walk = _Walk(redactor, kinds, loud, beside=beside)
     hidden = walk.hidden(value, key, told=telling)
-    # a name of which something was hidden, or what stands beside a value, tells something else than it did: who looks again sees only that
-    renamed = walk.renamed or (beside and hidden is not value)
-    return _hide(hidden, redactor, kinds, key, most, rounds - 1) if renamed and rounds else hidden
+    # a name of which something was hidden tells something else than it did: who looks again sees only that
+    return _hide(hidden, redactor, kinds, key, most, rounds - 1) if walk.renamed and rounds else hidden
 
 
 def _texts(value: Json, redactor: Redactor) -> tuple[list[str], bool, bool]:
@@ -156,7 +155,7 @@ class _Walk:
 
     def __init__(self, redactor: Redactor, kinds: set[str], loud: Collection[str], *, beside: bool) -> None:
         self.redactor, self.kinds, self.loud, self.beside = redactor, kinds, loud, beside
-        self.renamed = False  # whether something was hidden in a name
+        self.renamed = False  # whether something was hidden in a name, or in a text that may name what stands beside it
 
     def hidden(self, value: Json, key: str | None, *, told: bool, frame: Frame | None = None) -> Json:
         """The value with what must be hidden; the same object where that is nothing."""
@@ -185,7 +184,9 @@ class _Walk:
             ]
         else:
             items = [self.hidden(item, key, told=told) for item in value]
-        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+        changed = [old for new, old in zip(items, value, strict=True) if new is not old]
+        self.renamed = self.renamed or (self.beside and any(type(old) is str for old in changed))
+        return items if changed else value
 
     def _object(self, value: JsonObject, above: str | None, *, told: bool, frame: Frame | None) -> JsonObject:
         """`above` is the key that the object stands under: `{"password": {"value": …}}` is a password all the same."""
@@ -207,7 +208,9 @@ class _Walk:
         found = []
         for name, item, key, note in parts(value, above, frame, tells):
             known = told or tells(str(name)) or (note.name is not None and tells(note.name))
-            found.append((str(name), item, hidden(item, key, told=known, frame=note.frame)))
+            new = hidden(item, key, told=known, frame=note.frame)
+            self.renamed = self.renamed or (new is not item and ROLES[str(name)] == NAMING)
+            found.append((str(name), item, new))
         return found
 
     def _name(self, name: str) -> str:

@@ -134,7 +134,11 @@ PHRASE = re.compile(
     r"|(?:client|app|application|api|consumer|shared|webhook|signing)[ _-]secret|(?:access|auth|refresh|session|bearer|api|bot|id)[ _-]token)[0-9]{0,4}"
 )
 """How a name of several words ends that stands beside its value and says secret. A book, a shop or a dish may be called a secret as well."""
-_AMOUNT = re.compile(r"[-+]?[0-9][0-9.,' _/:-]*(?:[A-Za-z%€$£¥]{1,5})?|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,Z+-]+")
+_MASKED = "|".join(map(re.escape, MASKS.values()))
+_AMOUNT = re.compile(
+    rf"[-+]?(?:[0-9]|{_MASKED})(?:[0-9.,' _/:-]|{_MASKED})*(?:[A-Za-z%€$£¥]{{1,5}})?|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ][0-9:.,Z+-]+"
+)
+"""A number with its unit, or a moment; what was hidden of it still counts as one, so that nothing more is hidden the second time."""
 _MANY = re.compile("[0-9]{6,}")
 _KIND = re.compile(
     r"(?i:sha|md|utf|base|oauth|aes|rsa|hs|rs|es|ps|ed|int|uint|float|v|http|tls|ssl|argon|pbkdf|bcrypt)[-_]?[0-9]{1,4}(?:[-_]?[A-Za-z0-9]{1,8}){0,3}"
