@@ -152,6 +152,8 @@ KINDS: dict[str, st.SearchStrategy[Plant]] = {
     "password in quotes": _in("the password: '~'", _WORDS),
     "api key": _in("api_key = ~", _LONG),
     "command": _in("curl -u kim:~ https://example.com", _WORDS),
+    "client": _in("mysql -h db -u kim -p~ shop", _WORDS),
+    "registry": _in("docker login -u kim -p ~ registry.example.com", _WORDS),
 }  # fmt: skip
 """Plants by kind."""
 

@@ -83,6 +83,8 @@ PIECES = st.sampled_from(
         "[ip address]",
         "-----BEGIN PRIVATE KEY-----",
         "curl -u ",
+        "mysql -p",
+        "docker login -p ",
         "joe:pw1",
         "db_pw",
         "_key=",

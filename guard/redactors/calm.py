@@ -14,6 +14,7 @@ from guard.core.objects import opens
 from guard.redactors.fold import plain
 from guard.redactors.given import given_gate
 from guard.redactors.iban import iban_gate
+from guard.redactors.logins import commands
 from guard.redactors.national import formed, tells
 from guard.redactors.nested import decoded, is_json
 from guard.redactors.phone import HOLDS as PHONE_WORDS
@@ -63,7 +64,7 @@ def _trivial(text: str) -> bool:
 
 def _loud(flat: str, low: str, texts: Sequence[str]) -> bool:
     """Whether each text has to be looked at by itself."""
-    if "@" in flat or "%40" in flat or "curl " in flat or b"000-0000" in shape(flat):
+    if "@" in flat or "%40" in flat or commands(flat) or b"000-0000" in shape(flat):
         return True
     if "+" in flat and _DIAL.search(flat) is not None:
         return True

@@ -26,6 +26,7 @@ from guard.redactors.find import SHORT, Detector, Finder, Span
 from guard.redactors.fold import foldable, plain
 from guard.redactors.given import GATE, meant
 from guard.redactors.iban import LENGTHS
+from guard.redactors.logins import PROGRAMS
 from guard.redactors.national import IDS, SSN
 from guard.redactors.nested import SAYS_BASE64, SAYS_HEX
 from guard.redactors.passes import Passes, alone
@@ -81,7 +82,7 @@ GATES: tuple[tuple[str, str], ...] = (
     ("at", "@|%40"),
     ("sign", r"(?:\b|\\[nrt]|%3[dD])(?:" + "|".join(["eyJ", *(_sign(*row) for row in PREFIXES)]) + ")"),
     ("inside", "[.]atlasv1[.]|[0-9]Q~|[0-9]{7}:A[A-Za-z0-9_-]{6}|[0-9a-f]{6}-us[0-9]"),
-    ("words", "PRIVATE KEY|curl "),
+    ("words", f"PRIVATE KEY|(?:curl|{PROGRAMS}) "),
     ("named", _NAMED),
     ("given", GATE),
     ("bearer", "(?i:bearer|basic)[ ]{1,3}[A-Za-z0-9._~+/=-]{8}"),

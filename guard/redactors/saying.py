@@ -18,6 +18,7 @@ from guard.core.roles import NAMING, ROLES
 from guard.redactors.given import STEMS, reaches, stands
 from guard.redactors.keys import tokens
 from guard.redactors.languages import PASSWORDS, PASSWORDS_SPELLED
+from guard.redactors.logins import ENDS, WORDS, commands
 from guard.redactors.national import IDS, SSN
 from guard.redactors.phone import HOLDS as PHONE_WORDS
 from guard.redactors.phone import OTHER as PHONE_OTHER
@@ -84,8 +85,9 @@ _ENDS = ("identified", "cookie", "cookies")
 """How others end."""
 _PARTS = (
     *(stem.encode() for stem in _STEMMED),
-    *(f"{word} ".encode() for word in (*_ENDS, *_SECRET, "bearer", "basic", "curl") if not any(map(word.__contains__, _STEMMED))),
+    *(f"{word} ".encode() for word in (*_ENDS, *_SECRET, "bearer", "basic", *ENDS) if not any(map(word.__contains__, _STEMMED))),
     *(f" {word}".encode() for word in _PHONES),
+    *(word.encode() for word in WORDS),
 )
 """What every other word holds that says something, in lower case, with a blank for its beginning or its end."""
 _INNER = (b"aA", b"AAa")
@@ -157,7 +159,7 @@ class Saying:
         """Whether one of these words says something where it stands in this text."""
         said = {word.decode(): self._says(word) for word in words}
         every = reduce(or_, said.values())
-        if (every & RUNS and "curl " in text) or (every & NAMES and "PRIVATE KEY" in text):
+        if (every & RUNS and commands(text)) or (every & NAMES and "PRIVATE KEY" in text):
             return True
         placed = {word: kinds for word, kinds in said.items() if kinds & ~RUNS}
         tables = Tables(text)
@@ -249,4 +251,4 @@ def judged(word: str) -> int:
     )
     found |= DIALS if any(map(low.__contains__, _PHONES)) and SPELLED.search(word) is not None else 0
     found |= GIVEN if any(map(low.__contains__, _STEMMED)) or low.endswith(_ENDS) else 0
-    return found | (RUNS if low.endswith("curl") else 0)
+    return found | (RUNS if low.endswith(ENDS) or any(map(low.__contains__, WORDS)) else 0)

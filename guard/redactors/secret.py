@@ -12,7 +12,7 @@ from guard.core.redaction import LABEL
 from guard.redactors.edges import matches, opens, resource
 from guard.redactors.given import given_gate
 from guard.redactors.keys import tokens
-from guard.redactors.logins import login_spans
+from guard.redactors.logins import commands, login_spans
 from guard.redactors.prefixes import INSIDE, PREFIXES
 from guard.redactors.secret_keys import KEPT, PLACEHOLDER, SECRET_KEYS, folder, hides, talks
 from guard.redactors.views import assigns, bears, long_name
@@ -106,7 +106,7 @@ def secret_gate(text: str) -> bool:
     """Whether a known prefix stands in a text with a run of characters long enough for a key, a word announces a secret, or a URL holds one."""
     return (
         "PRIVATE KEY" in text
-        or "curl " in text
+        or commands(text)
         or assigns(text)
         or bears(text)
         or given_gate(text)
@@ -123,7 +123,7 @@ def secret_spans(_key: str | None, text: str) -> list[tuple[int, int]]:
         found += _web_tokens(text) if ".ey" in text else []
     if "PRIVATE KEY" in text:
         found += [(match.start(), _pem_end(text, match.end())) for match in _PEM.finditer(text)]
-    if "curl " in text:
+    if commands(text):
         found += login_spans(text)
     if "://" in text:
         found += [match.span("value") for match in _LOGIN.finditer(text)]
