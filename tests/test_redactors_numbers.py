@@ -8,6 +8,7 @@ from guard.redactors import detect
 
 HIDDEN = [
     pytest.param(None, "DE89370400440532013000", "[iban]", id="account"),
+    pytest.param(None, "to IBANDE89370400440532013000.", "to IBAN[iban].", id="account right behind its word"),
     pytest.param(None, "to GB82 WEST 1234 5698 7654 32 by Friday", "to [iban] by Friday", id="account in groups"),
     pytest.param(None, "fr14-2004-1010-0505-0001-3m02-606", "[iban]", id="account in lower case with dashes"),
     pytest.param(None, "IBAN:NL91ABNA0417164300.", "IBAN:[iban].", id="account after a word"),

@@ -69,7 +69,7 @@ def iban_spans(_key: str | None, text: str) -> list[tuple[int, int]]:
 
 
 def _opens(text: str, start: int) -> bool:
-    return opens(text, start) or text[start - 1] == "_"
+    return opens(text, start) or text[start - 1] == "_" or text[max(0, start - 4) : start].upper() == "IBAN"
 
 
 def _end(text: str, start: int) -> int | None:
