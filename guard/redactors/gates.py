@@ -30,6 +30,7 @@ from guard.redactors.logins import PROGRAMS
 from guard.redactors.national import IDS, SSN
 from guard.redactors.nested import SAYS_BASE64, SAYS_HEX
 from guard.redactors.passes import Passes, alone
+from guard.redactors.phone import COLUMN, COLUMNS
 from guard.redactors.phone import WORDS as PHONE_WORDS
 from guard.redactors.prefixes import PREFIXES
 from guard.redactors.quiet import Quiet
@@ -98,6 +99,7 @@ GATES: tuple[tuple[str, str], ...] = (
     ("dial", r"\+ ?\(?[1-9](?:[ ./()-]{0,3}[0-9]){6}"),
     ("grouped", r"[2-9][0-9]{2}[)]?[-. ]? ?[2-9][0-9]{2}[-.][0-9]{4}|1[3-9][0-9][ -][0-9]{4}[ -][0-9]{4}"),
     ("phone", _PHONE),
+    ("column", COLUMNS),
 )
 """Name and pattern of each gate. No gate can match a NUL, which stands between two texts."""
 
@@ -116,7 +118,7 @@ NESTED: tuple[tuple[str, str], ...] = (
 """The same for texts inside texts."""
 
 
-_QUIET = Quiet(_PHONE)
+_QUIET = Quiet(_PHONE, COLUMN)
 _CARDS = next(number for number, (name, _) in enumerate(GATES) if name == "card")
 _GIVEN = next(number for number, (name, _) in enumerate(GATES) if name == "given")
 _SAID = len(GATES) + next(number for number, (name, _) in enumerate(NESTED) if name == "said")

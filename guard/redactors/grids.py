@@ -1,13 +1,13 @@
-"""Grids: secrets in tables that are written as text: CSV with any separator, Markdown, frames of lines, what databases and commands print.
+"""Grids: what tables say that are written as text: CSV with any separator, Markdown, frames of lines, what databases and commands print.
 
-A line of names with one that says secret is a head where the next line has as many cells; the rows below it are read until one has another number.
-Each line is read once. Pure; part of `secret`.
+A line of names with one that tells is a head where the next line has as many cells; the rows below it are read until one has another number.
+Each line is read once. Pure; secrets are read so, and what other detectors look for below names (`Wanted`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
@@ -21,6 +21,11 @@ _LINE = re.compile(r"[^\r\n]+")
 _BARS = re.compile("[|\u2502\u2503\u2551]")
 _RULE = re.compile("[-+=|: \t\u2500-\u257f]+")
 _GAP = re.compile(r" {2,}|\t+")
+_NEW = r"(?:\r?\n|\r|\\r\\n|\\[nr])"
+LINE = rf"(?:[`*\] |]{{0,6}}{_NEW}|[\\]{{0,3}}[\"'][`*\] |]{{0,4}}{_NEW}[^ \t\r\n\]}}\\])"
+"""The end of a line, in a text or in JSON; a text in quotes that ends one is the last of a list in JSON where the next line ends that."""
+APART = r"(?:[`*\] ]{0,4}(?:[\t,;|]|│|┃|║|\\t)|[\\]{0,3}[\"'][`*\] ]{0,3}(?:[\t,;|][^\r\n\\]|│|┃|║|\\t)|[\\\"'`*\] ]{0,4}  )"
+"""What stands between the name of a column and the next one. In JSON on lines a new one begins behind a comma."""
 _CELL = {
     mark: re.compile(rf'(?:[ ]*"(?P<quoted>(?:[^"]|"")*)"[ ]*|(?P<bare>[^{sign}]*))(?P<more>{sign}?)')
     for mark, sign in ((",", ","), (";", ";"), ("\t", "\\t"))
@@ -29,6 +34,14 @@ _MOST = 10_000  # cells of a line
 _WIDE = 20_000  # characters of a line
 _NAME = 40  # characters of the name of a column, at most
 _NAMES = re.compile("[A-Za-z0-9_$#@./\u0080-\uffff-]+(?:[ ][A-Za-z0-9_#()/\u0080-\uffff-]+){0,3}")
+
+
+class Wanted(NamedTuple):
+    """What is looked for: what a line with such a name holds, whether a name tells, and whether a cell below or beside it is one (`firm`: it stands as one)."""
+
+    stem: re.Pattern[str]
+    says: Callable[[str], bool]
+    fits: Callable[[str, str, bool], bool]
 
 
 class Row(NamedTuple):
@@ -41,6 +54,11 @@ class Row(NamedTuple):
 
 def grid_spans(text: str) -> list[Span]:
     """The spans of the secrets in the cells of tables."""
+    return cells_of(text, _SECRETS)
+
+
+def cells_of(text: str, wanted: Wanted) -> list[Span]:
+    """The spans of what is wanted in the cells of tables."""
     if "\n" not in text and "\r" not in text:
         return []
     found: list[Span] = []
@@ -51,20 +69,20 @@ def grid_spans(text: str) -> list[Span]:
         at += 1
         if end - start > _WIDE or at > len(lines):
             continue
-        if _STEM.search(text, start, end) is None and not _pairs(text, start, end):
+        if wanted.stem.search(text, start, end) is None and not _pairs(text, start, end):
             continue
-        more = _table(text, lines, at, found)
+        more = _table(text, lines, at, found, wanted)
         at = max(at, more)
         if more == 0:
-            found += _record(text, start, end)
+            found += _record(text, start, end, wanted)
     return found
 
 
-def _table(text: str, lines: list[Span], at: int, found: list[Span]) -> int:
+def _table(text: str, lines: list[Span], at: int, found: list[Span], wanted: Wanted) -> int:
     """Read the table of which the line before `at` is the head; where it ends, 0 where it is none."""
     for head in _rows(text, *lines[at - 1]):
         names = [_name(cell) for cell in head.cells]
-        kept = [one for one, name in enumerate(names) if _says(name)]
+        kept = [one for one, name in enumerate(names) if name and wanted.says(name)]
         paired = len(names) >= 2 and ROLES[names[0]] == NAMING and any(ROLES[name] == VALUE for name in names[1:])
         if not (kept or paired) or (head.mark != "gap" and not all(len(cell) <= _NAME * 2 for cell in head.cells)):
             continue
@@ -76,9 +94,9 @@ def _table(text: str, lines: list[Span], at: int, found: list[Span]) -> int:
         end = at
         while end < len(lines) and (row := _row(text, head, top, *lines[end])) is not None:
             if kept:
-                found += _cells(names, kept, row)
+                found += _cells(names, kept, row, wanted)
             else:
-                found += _pair(row, firm=True)
+                found += _pair(row, wanted, firm=True)
             end += 1
         if end > at:
             return end
@@ -99,36 +117,43 @@ def _name(cell: str) -> str:
 
 def _says(name: str) -> bool:
     """Whether a name says secret: of several words only one that ends as such names do."""
-    return bool(name) and SECRET_KEYS[name] and (" " not in name or PHRASE.fullmatch(name) is not None)
+    return SECRET_KEYS[name] and (" " not in name or PHRASE.fullmatch(name) is not None)
 
 
-def _cells(names: Sequence[str], kept: Sequence[int], row: Row) -> Iterator[Span]:
-    """The secrets in one row of a table."""
+def _secret(name: str, value: str, firm: bool) -> bool:  # noqa: FBT001 - as `Wanted` asks
+    return fits(name, value, firm=firm)
+
+
+_SECRETS = Wanted(_STEM, _says, _secret)
+
+
+def _cells(names: Sequence[str], kept: Sequence[int], row: Row, wanted: Wanted) -> Iterator[Span]:
+    """What is wanted in one row of a table."""
     for one in kept:
         if one < len(row.cells):
             value, span = _bare(row.cells[one], row.spans[one])
-            if fits(names[one], value, firm=row.mark == "bar" or " " not in value or row.cells[one][:1] != " "):
+            if wanted.fits(names[one], value, row.mark == "bar" or " " not in value or row.cells[one][:1] != " "):
                 yield span
 
 
-def _pair(row: Row, *, firm: bool) -> Iterator[Span]:
-    """The secret in a row of which the first cell is its name."""
+def _pair(row: Row, wanted: Wanted, *, firm: bool) -> Iterator[Span]:
+    """What is wanted in a row of which the first cell is its name."""
     name = _name(row.cells[0])
-    if not _says(name):
+    if not name or not wanted.says(name):
         return
     for cell, span in zip(row.cells[1:], row.spans[1:], strict=True):
         value, inner = _bare(cell, span)
-        if fits(name, value, firm=firm):
+        if wanted.fits(name, value, firm):
             yield inner
             return
 
 
-def _record(text: str, start: int, end: int) -> list[Span]:
-    """The secret of a line that is no part of a table with a head: a name, a bar and a value."""
+def _record(text: str, start: int, end: int, wanted: Wanted) -> list[Span]:
+    """What is wanted in a line that is no part of a table with a head: a name, a bar and a value."""
     if _BARS.search(text, start, end) is None:
         return []
     row = _barred(text, start, end)
-    return list(_pair(row, firm=False)) if row is not None else []
+    return list(_pair(row, wanted, firm=False)) if row is not None else []
 
 
 def _bare(cell: str, span: Span) -> tuple[str, Span]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from guard.redactors.edges import closes, matches, opens, same
+from guard.redactors.grids import APART, LINE, Wanted, cells_of
 from guard.redactors.keys import names_of, word_list
 from guard.redactors.languages import PHONES, PHONES_SPELLED
 from guard.redactors.views import seven_digits, shape
@@ -35,6 +36,15 @@ _NEAR = re.compile(
     rf"(?:[\\\"']{{1,4}}[ ]?[:=])?[ ]{{0,2}}\[?[\\\"']{{0,4}}(?P<number>\(?\+?[0-9]{_MORE}))"
 )
 """A word and a number, as people write them and as JSON inside a text does."""
+_ASCII = [word for word in WORDS if word.isascii()]
+_HEAD = (
+    rf"(?:(?:\b|_)(?i:telephone|cellphone|{'|'.join(_ASCII)})|[a-z](?:{'|'.join(map(str.capitalize, _ASCII))})|{'|'.join(OTHER)})"
+    r"s?(?i:[ _.-]{0,2}(?:numbers?|no|nr|num|nummer|号码|号|號碼|番号|번호|#|[0-9]))?[.:]?"
+)
+_NAMES = re.compile(_HEAD)
+COLUMN = f"{_HEAD}(?:{LINE}|{APART})"
+COLUMNS = f"{_HEAD}(?:{LINE}|{APART}[^\\x00]*{LINE})|{LINE}[^\\x00]*{_HEAD}{APART}"
+"""How the name of a column or of a row of numbers to dial ends, and the same in a text of more than one line."""
 _WHOLE = re.compile(rf"\(?\+?[0-9]{_MORE}(?: ?(?:x|ext\.?) ?[0-9]{{1,6}})?")
 TELLING = frozenset(
     {"phone", "phones", "telephone", "tel", "mobile", "cell", "cellphone", "fax", "whatsapp", "msisdn", "phonenumber", "gsm"}
@@ -130,6 +140,8 @@ _NUMBERED = frozenset(
     }
     | {"订单", "订单号", "订单编号", "单号", "编号", "型号", "批次"}
 )
+_DEVICES = frozenset({"mobile", "cell", "handy", "gsm"})
+_COUNTED = 10  # digits, of which no count has so many
 _NUMBER = frozenset({"number", "num", "no", "nr", "code"})
 _GROUPS = re.compile("[0-9]+(?:[-. ][0-9]+)+")
 _LEAST = {"1": 11, "7": 11, "33": 11, "34": 11, "45": 10}
@@ -178,6 +190,7 @@ def phone_spans(key: str | None, text: str) -> list[tuple[int, int]]:
         found += [match.span() for pattern in (_US, _CHINA) for match in matches(pattern, text, _grouped)]
     if _SAYS.search(text.lower()) is not None:
         found += [(match.start("number"), _end(match, "number")) for match in matches(_NEAR, text, _said)]
+        found += cells_of(text, _CELLS)
     return found
 
 
@@ -191,6 +204,21 @@ def told(key: str) -> bool:
             return _ABOUT.isdisjoint((*words[last:], *below))
         below += words
     return False
+
+
+def _cell(name: str, value: str, _firm: bool) -> bool:  # noqa: FBT001 - as `Wanted` asks
+    """Whether a cell under a name that says phone is a number to dial. Under `mobile` may stand how many had one."""
+    if _WHOLE.fullmatch(value) is None:
+        return False
+    return not (value.isdigit() and value[0] != "0" and len(value) < _COUNTED and _DEVICES.issuperset(word_list(name)))
+
+
+def _heads(name: str) -> bool:
+    """Whether a name stands over numbers to dial."""
+    return any(_NAMES.fullmatch(name, at) is not None for at in range(len(name))) and told(name)
+
+
+_CELLS = Wanted(_NAMES, _heads, _cell)
 
 
 def _numbered(key: str, text: str) -> bool:

@@ -29,10 +29,10 @@ _DIAL = re.compile(r"\+ ?\(?[1-9]")
 
 
 class Quiet:
-    """The look. `phone` is the gate of phone numbers that a word tells of."""
+    """The look. `phone` is the gate of phone numbers that a word tells of, `column` that of words over a column of them."""
 
-    def __init__(self, phone: str) -> None:
-        self._saying = Saying(phone)
+    def __init__(self, phone: str, column: str) -> None:
+        self._saying = Saying(phone, column)
         self._seen: set[bytes] = set()
         self._plain: set[bytes] = set()  # holds nothing
         self._blocks: set[bytes] = set()  # digits that may be a card

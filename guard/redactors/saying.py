@@ -33,6 +33,7 @@ _LONGEST = 40  # letters of a word that is remembered as one that says something
 _BRIEF = 600  # letters of words that are remembered as those that say nothing: more come from a text like none before
 _KEY = 300  # characters in which the name of a field has to end
 _NEAR = 80  # characters behind a word in which an id that it tells of ends
+_HEADED = 60  # characters behind a word over a column in which its name ends
 _DIGITS = 4  # of an id, at least
 _FEW = 8  # words that are looked for one by one
 _STEM = re.compile(STEMS)
@@ -113,10 +114,10 @@ def _some(words: set[bytes]) -> set[bytes]:
 
 
 class Saying:
-    """What words say. `phone` is the gate of phone numbers that a word tells of."""
+    """What words say. `phone` is the gate of phone numbers that a word tells of, `column` that of words over a column of them."""
 
-    def __init__(self, phone: str) -> None:
-        self._phone = re.compile(phone, re.ASCII)
+    def __init__(self, phone: str, column: str) -> None:
+        self._phone, self._column = re.compile(phone, re.ASCII), re.compile(column, re.ASCII)
         self._mute: set[bytes] = set()
         self._loud: dict[bytes, int] = {}
 
@@ -191,8 +192,10 @@ class Saying:
             return True
         if not kinds & DIALS:
             return False
-        begins = (match.start() for match in _DIALLED.finditer(text[start:end].lower()))
-        return any(self._phone.match(text, start + at) is not None for at in begins)
+        begins = [start + match.start() for match in _DIALLED.finditer(text[start:end].lower())]
+        if any(self._phone.match(text, at) is not None for at in begins):
+            return True
+        return tables.lines and self._column.search(text, max(0, start - 1), end + _HEADED) is not None
 
 
 def _beside(text: str, start: int, tables: Tables) -> bool:

@@ -16,10 +16,11 @@ _COLUMNS = tuple(f'{word}":[' for word in COLUMN_WORDS)
 class Tables:
     """What the three questions say of one text, each asked once at most: it may hold as many words that tell as it has room for."""
 
-    __slots__ = ("_headed", "_listed", "_text", "_valued")
+    __slots__ = ("_headed", "_listed", "_text", "_valued", "lines")
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self.lines = "\n" in text or "\r" in text  # whether a table may be written in it
         self._valued: bool | None = None
         self._headed: bool | None = None
         self._listed: bool | None = None
