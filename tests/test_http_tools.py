@@ -189,6 +189,16 @@ SPELLED = {
     "in HTML": html.escape,
     "in base64": lambda secret: base64.b64encode(secret.encode()).decode(),
     "in hexadecimal digits": lambda secret: secret.encode().hex(),
+    "in hexadecimal pairs": lambda secret: secret.encode().hex(":").upper(),
+    "in escapes of JSON": lambda secret: "".join(f"\\u{ord(char):04x}" for char in secret),
+    "in escapes of Python": lambda secret: "".join(f"\\x{ord(char):02x}" for char in secret),
+    "in entities": lambda secret: "".join(f"&#x{ord(char):x};" for char in secret),
+    "all of it in a URL": lambda secret: "".join(f"%{byte:02X}" for byte in secret.encode()),
+    "in base64 on lines": lambda secret: base64.encodebytes(b"." * 50 + secret.encode() + b"." * 40).decode(),
+    "in base64 of wide letters": lambda secret: base64.b64encode(secret.encode("utf-16-le")).decode(),
+    "in base32": lambda secret: base64.b32encode(secret.encode()).decode(),
+    "on two lines": lambda secret: f"{secret[:6]}\n  {secret[6:]}",
+    "as a list of bytes": lambda secret: str(list(secret.encode())),
 }
 
 

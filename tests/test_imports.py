@@ -202,6 +202,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "core.revising": ("errors", "core"),  # a changed call walks the pipeline's rooms up to the question
     "policy": (*BOUNDARY, "core.handles", "errors", "extras", "policy"),  # handles: how types of them are spelled
     "tools": (*BOUNDARY, "errors", "tools"),
+    "tools.secrets": (*BOUNDARY, "core.spellings", "errors", "tools"),  # how a service may repeat what it was asked with
     "redactors": (*BOUNDARY, "errors", "extras", "redactors"),
     "stores": (*BOUNDARY, "core.erasing", "core.gaps", "core.exported", "core.rowed", "errors", "extras", "stores"),
     # tools: where a request of the house may go, and how it is sent once

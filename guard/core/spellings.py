@@ -32,20 +32,31 @@ def finder(shown: Mapping[str, str]) -> Finds | None:
     whole = {_lower(text.strip()): mask for text, mask in shown.items() if text.strip()}
     if not whole:
         return None
+    least = min((one.least for one in sought), default=0)
 
     def find(text: str) -> tuple[str, int]:
         mask = whole.get(_lower(text.strip()))
         if mask is not None:
             return mask, 1
-        coded = 0
-        for one in sought:
-            for code in one.codes:
-                text, count = code.hidden(text, one.mask)
-                coded += count
+        if len(text) < least or not sought:
+            return text, 0
+        text, coded = _decoded(text, sought)
         places = _places(text, sought)
         return _put(text, places), coded + len(places)
 
     return find
+
+
+def _decoded(text: str, sought: Iterable[_Sought]) -> tuple[str, int]:
+    """The text without the codes of what is sought, and how many there were. In each code it is read once, until it changes."""
+    count, read = 0, dict[Callable[[str], str], str]()
+    for one in sought:
+        for code in one.codes:
+            if len(text) >= code.least and code.holds(text, read):
+                text, found = code.hidden(text, one.mask)
+                count += found
+                read.clear()
+    return text, count
 
 
 # -- as text ---------------------------------------------------------------------------------------------------------------
@@ -138,6 +149,8 @@ class _Sought:
         found = {_lower(view.text) for view in _layers(text, blank=self.blank)} | {_lower(_BREAK.sub("", text))}
         self.needles = {one for one in found if len(one) >= min(len(text), _LEAST)}
         self.codes = tuple(_codes(text))
+        self.least = min([*map(len, self.needles), *(code.least for code in self.codes)], default=0)
+        """Characters of a text that may hold it."""
 
     def fits(self, text: str, start: int, end: int) -> bool:
         """Whether what was found there is it: a short one stands alone, and numbers on two lines are two numbers."""
@@ -216,24 +229,26 @@ class _Code:
     run: re.Pattern[str]
     read: Callable[[str], str]
     forms: frozenset[str]
+    least: int  # characters of a text that may hold one of them
 
     def hidden(self, text: str, mask: str) -> tuple[str, int]:
         """The text with a mask in the place of each run that holds one of the forms, and how many these were."""
-        if not self._holds(text):
-            return text, 0
         count = 0
 
         def shown(match: re.Match[str]) -> str:
             nonlocal count
-            held = self._holds(match[0])
+            held = self.holds(match[0], {})
             count += held
             return mask if held else match[0]
 
         return self.run.sub(shown, text), count
 
-    def _holds(self, text: str) -> bool:
-        read = self.read(text)
-        return any(form in read for form in self.forms)
+    def holds(self, text: str, read: dict[Callable[[str], str], str]) -> bool:
+        """Whether a text holds one of the forms; `read` keeps how it was read."""
+        said = read.get(self.read)
+        if said is None:
+            said = read[self.read] = self.read(text)
+        return any(map(said.__contains__, self.forms))
 
 
 def _codes(text: str) -> list[_Code]:
@@ -244,12 +259,13 @@ def _codes(text: str) -> list[_Code]:
     raws = {first, text.encode("utf-16-le", "replace"), text.encode("utf-16-be", "replace")}
     raws |= {text.encode("latin-1")} if all(ord(char) < 256 for char in text) else set()
     small = frozenset(_inner(raw, shift, base64.b32encode, 5).lower() for raw in raws for shift in range(5))
-    return [
-        _Code(_HEX_RUN, _hex, frozenset(raw.hex() for raw in raws)),
-        _Code(_BYTES_RUN, _numbers, frozenset(f",{','.join(map(str, raw))}," for raw in raws)),
-        _Code(_BASE64_RUN, _joined, frozenset(_inner(raw, shift, base64.b64encode, 6) for raw in raws for shift in range(3))),
-        _Code(_BASE64_RUN, _small, small),
-    ]
+    found = (
+        (_HEX_RUN, _hex, frozenset(raw.hex() for raw in raws)),
+        (_BYTES_RUN, _numbers, frozenset(f",{','.join(map(str, raw))}," for raw in raws)),
+        (_BASE64_RUN, _joined, frozenset(_inner(raw, shift, base64.b64encode, 6) for raw in raws for shift in range(3))),
+        (_BASE64_RUN, _small, small),
+    )
+    return [_Code(run, read, forms, min(len(form.strip(",")) for form in forms)) for run, read, forms in found]
 
 
 def _inner(raw: bytes, shift: int, encode: Callable[[bytes], bytes], width: int) -> str:
