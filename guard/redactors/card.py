@@ -11,10 +11,11 @@ from collections.abc import Iterator
 
 from guard.redactors.edges import wordy
 from guard.redactors.keys import names_of, words_of
-from guard.redactors.views import twelve_digits
+from guard.redactors.views import dotted_fours, twelve_digits
 
 _RUN = re.compile(r"[0-9]+(?:[ -][0-9]+)*")
 _GROUP = re.compile("[0-9]+")
+_DOTTED = re.compile(r"[0-9]{4}(?:\.[0-9]{4}){3}")
 _TWELVE = b"0" * 12
 _NUMERIC = bytes(ord("0" if chr(code) in "0123456789 -" else " ") for code in range(256))
 """A view in which a long number is a literal to look for: a nought for each digit, blank and dash."""
@@ -59,14 +60,15 @@ _BY_FIRST = {
 
 
 def card_gate(text: str) -> bool:
-    """Whether twelve digits stand together, with nothing but spaces and dashes between them."""
-    return twelve_digits(text)
+    """Whether twelve digits stand together, with nothing but spaces and dashes between them, or in fours with dots."""
+    return twelve_digits(text) or dotted_fours(text)
 
 
 def card_spans(key: str | None, text: str) -> list[tuple[int, int]]:
     """The spans of all card numbers."""
     runs = (run.span() for place in _places(text) for run in _RUN.finditer(text, *place))
     found = [span for start, end in runs if end - start >= 12 for span in _in_run(text, start, end)]
+    found += [match.span() for match in _DOTTED.finditer(text) if _is_dotted(text, match)] if dotted_fours(text) else []
     if found and key is not None and (words := words_of(key)) & _ID_WORDS and not words & _CARD_WORDS and _is_id(key, text):
         return [(start, end) for start, end in found if not text[start:end].isdigit()]  # no id is written in such groups
     return found
@@ -142,6 +144,12 @@ def _alone(text: str, start: int, end: int) -> bool:
     if before and (wordy(before[-1]) or (before[-1] in ".-+" and len(before) == 2 and wordy(before[0]))):
         return False
     return not after or not (wordy(after[0]) or (after[0] in ".-+" and len(after) == 2 and wordy(after[1])))
+
+
+def _is_dotted(text: str, match: re.Match[str]) -> bool:
+    """Whether four groups with dots between them are all of a card."""
+    digits = match.group().replace(".", "")
+    return _alone(text, *match.span()) and len(set(digits)) > 1 and _issued(digits) and luhn(digits)
 
 
 def _issued(digits: str) -> bool:

@@ -115,6 +115,11 @@ def twelve_digits(text: str) -> bool:
     return _TWELVE in text.encode("utf-8", "surrogatepass").translate(_DIGIT, b" -")
 
 
+def dotted_fours(text: str) -> bool:
+    """Whether three groups of four digits stand together with dots between them: what looks like a hardware address is looked at by all gates."""
+    return "." in text and _FOURS in text.encode("utf-8", "surrogatepass").translate(_DIGIT)
+
+
 def long_name(text: str, least: int = LONG) -> bool:
     """Whether so many characters of the kind that keys are made of stand together."""
     return len(text) >= least and _MANY[:least] in text.encode("utf-8", "surrogatepass").translate(_NAME)
