@@ -11,6 +11,7 @@ from string import ascii_letters, digits
 from guard.redactors.edges import opens
 
 _HEAD = re.compile("[A-Za-z]{2}[0-9]{2}")
+_LONGEST = 24  # characters of a word that is glued to a number
 _GROUPS = re.compile(r"[A-Za-z0-9]+")
 
 LENGTHS: dict[str, int] = {
@@ -69,7 +70,23 @@ def iban_spans(_key: str | None, text: str) -> list[tuple[int, int]]:
 
 
 def _opens(text: str, start: int) -> bool:
-    return opens(text, start) or text[start - 1] == "_" or text[max(0, start - 4) : start].upper() == "IBAN"
+    return (
+        opens(text, start) or text[start - 1] == "_" or (text[start].isupper() and _labelled(text, start)) or _named(text, start)
+    )
+
+
+def _labelled(text: str, start: int) -> bool:
+    """Whether a whole word that ends with a small letter is glued to the capitals of a country."""
+    at = start
+    while start - at < _LONGEST and at and text[at - 1].isascii() and text[at - 1].islower():
+        at -= 1
+    first = at - 1 if at and text[at - 1].isascii() and text[at - 1].isupper() else at
+    return start - at > 1 and start - first > 2 and opens(text, first)
+
+
+def _named(text: str, start: int) -> bool:
+    """Whether the word for such a number is glued to it."""
+    return text[max(0, start - 4) : start].lower() == "iban" and opens(text, start - 4)
 
 
 def _end(text: str, start: int) -> int | None:
