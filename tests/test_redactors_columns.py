@@ -63,6 +63,32 @@ def test_a_number_under_a_name_that_says_phone_is_hidden(form: str, one: Redacto
         assert hide(shown, one, set()) == shown
 
 
+SHOWN = {
+    "CSV": ("id,name,phone\n1,Anna,030 901820\n2,Jan,0171-2345678\n", "id,name,phone\n1,Anna,[phone]\n2,Jan,[phone]\n"),
+    "CSV with quotes": ('"name","phone"\n"Beck, Anna","(020) 7946 0958"', '"name","phone"\n"Beck, Anna","[phone]"'),
+    "tabs": ("n\tmobile\nJan\t06 12345678", "n\tmobile\nJan\t[phone]"),
+    "Chinese": ("姓名,手机\n王伟,13800138000\n", "姓名,手机\n王伟,[phone]\n"),
+    "Japanese": ("氏名,電話番号\n田中,03-3210-1234\n", "氏名,電話番号\n田中,[phone]\n"),
+    "what a database prints": (
+        " n   |  phone\n-----+---------\n Jan | 030 9018\n",
+        " n   |  phone\n-----+---------\n Jan | [phone]\n",
+    ),
+    "what a command prints": (
+        "NAME   PHONE        CITY\nAnna   030 901820   Bonn",
+        "NAME   PHONE        CITY\nAnna   [phone]   Bonn",
+    ),
+}
+
+
+@pytest.mark.parametrize("one", BOTH, ids=IDS)
+@pytest.mark.parametrize("name", SHOWN)
+def test_tables_of_several_rows(name: str, one: Redactor) -> None:
+    """Each cell of the column is hidden."""
+    text, shown = SHOWN[name]
+    assert detect(None, text) == (shown, ("phone",))
+    assert hide([text], one, set()) == [shown]
+
+
 @pytest.mark.parametrize("one", BOTH, ids=IDS)
 @pytest.mark.parametrize(
     "table",
@@ -76,6 +102,14 @@ def test_a_number_under_a_name_that_says_phone_is_hidden(form: str, one: Redacto
         "Smartphones,sold\n1234567890,1",
         "cells,value\n12345678,3",
         "we sell a phone, a case\nand 12345678 more, a year",
+        "id,phone_id,phone_model\n1,100000123,8848123456\n",
+        "name;phones sold;mobile sessions\nA;123456789;0234567890\n",
+        "date,desktop,mobile,tablet\n2024-01-01,123456789,234567890,345678901\n",
+        "id,mobile_price,phone\n1,12345678,2024-05-12\n2,030901820,1234567.89\n3,030901820,1 234 567\n",
+        "category,count\nphone,123456789\nmobile,030901820\n",
+        "product,units\nTelefon,1234567890\n",
+        "phone,note\n-,order 4711001234\n",
+        "order,phone\n4711001234,n/a\n",
         "hotel,room\n0123456789,12",
         "| phone | yes |\n| orders | 12345678 |",
     ],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from guard.redactors.columns import dialled
 from guard.redactors.edges import closes, matches, opens, same
 from guard.redactors.grids import APART, LINE, Wanted, cells_of
 from guard.redactors.keys import names_of, word_list
@@ -140,8 +141,6 @@ _NUMBERED = frozenset(
     }
     | {"订单", "订单号", "订单编号", "单号", "编号", "型号", "批次"}
 )
-_DEVICES = frozenset({"mobile", "cell", "handy", "gsm"})
-_COUNTED = 10  # digits, of which no count has so many
 _NUMBER = frozenset({"number", "num", "no", "nr", "code"})
 _GROUPS = re.compile("[0-9]+(?:[-. ][0-9]+)+")
 _LEAST = {"1": 11, "7": 11, "33": 11, "34": 11, "45": 10}
@@ -207,10 +206,7 @@ def told(key: str) -> bool:
 
 
 def _cell(name: str, value: str, _firm: bool) -> bool:  # noqa: FBT001 - as `Wanted` asks
-    """Whether a cell under a name that says phone is a number to dial. Under `mobile` may stand how many had one."""
-    if _WHOLE.fullmatch(value) is None:
-        return False
-    return not (value.isdigit() and value[0] != "0" and len(value) < _COUNTED and _DEVICES.issuperset(word_list(name)))
+    return dialled(name, value)
 
 
 def _heads(name: str) -> bool:
