@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from guard.redactors.edges import resource
-from guard.redactors.given import REFERENCE, fits, named, strong
+from guard.redactors.given import REFERENCE, called, fits, named, strong
 
 _CLOSE = re.compile(r"(?:[\\\"'`\])}*_?]|\[\]){0,6}")
 _JOINT = re.compile(
@@ -69,14 +69,14 @@ def assigned_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _span(text: str, start: int, end: int) -> tuple[int, int] | None:
-    name = text[start:end]
+    name = called(text, start, end)
     close = _CLOSE.match(text, end)
     behind = close.end() if close is not None else end
     joint = _JOINT.match(text, behind)
     if joint is None and behind > end:
         joint = _JOINT.match(text, end)
-    if joint is not None:
-        return _right(name, text, start, joint.end())
+    if joint is not None or end - start == 2:  # two letters alone say so little that a sign must follow
+        return _right(name, text, start, joint.end()) if joint is not None else None
     before = text[max(0, start - 60) : start]
     told = _TOLD.match(text, end)
     if told is not None:

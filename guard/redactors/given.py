@@ -19,7 +19,7 @@ _ABROAD = "|".join(word for word in PASSWORDS if word.isascii())
 _OTHER = "|".join(PASSWORDS_SPELLED)
 STEMS = (
     f"(?i:passw(?:or)?d|passwort|passphrase|passcode|masterauth|pwd|secret|credential|authorization|token|kennwort"
-    f"|(?:api|access|private|secret)[ _.-]?key|[_.-]pass|[a-z]{{2}}pass|identified[ ]|mots?[ _-]?de[ _-]?passe|{_ABROAD}|cookies?(?::[ ]|[\"'\\\\]))|密码|口令|{_OTHER}"
+    f"|(?:api|access|private|secret)[ _.-]?key|[_.-]pass|[a-z]{{2}}pass|identified[ ]|mots?[ _-]?de[ _-]?passe|{_ABROAD}|cookies?(?::[ ]|[\"'\\\\]))|\\b(?:pw|Pw|PW)\\b|密码|口令|{_OTHER}"
 )
 """What every name holds that says secret, in the dialect of both engines."""
 GATE = f"(?:{STEMS})[^\\x00]"
@@ -92,9 +92,17 @@ def named(text: str) -> Iterator[tuple[int, int]]:
     match = _STEM.search(text)
     while match is not None:
         start, end = _around(text, match)
-        if SECRET_KEYS[text[start:end]] and not _masked(text, start, end):
+        if SECRET_KEYS[called(text, start, end)] and not _masked(text, start, end):
             yield start, end
         match = _STEM.search(text, max(end, match.end()))
+
+
+def called(text: str, start: int, end: int) -> str:
+    """The name that stands there, and `password` for what is short for it: `pw` alone, and `--pass` as the flag of a command."""
+    name = text[start:end]
+    low = name.lower() if end - start <= 5 else ""
+    flag = low == "-pass" and text[max(0, start - 1) : start] == "-" and text[max(0, start - 2) : start - 1].isspace()
+    return "password" if low == "pw" or flag else name
 
 
 def _masked(text: str, start: int, end: int) -> bool:

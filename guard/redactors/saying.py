@@ -82,7 +82,7 @@ _STEMMED = (
     *(word for word in PASSWORDS if word.isascii() and "pass" not in word),
 )
 """What each run of letters holds that is a part of a word of `given`, or the last part of one, in lower case."""
-_ENDS = ("identified", "cookie", "cookies")
+_ENDS = ("identified", "cookie", "cookies", "pw")
 """How others end."""
 _PARTS = (
     *(stem.encode() for stem in _STEMMED),
