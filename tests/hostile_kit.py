@@ -26,7 +26,7 @@ UNITS = (
     "phone: ", "phone number is 1", "password=", "password: '", "api_key=a1", "bearer ", "bearer abcdefghijklmnop", "userPhone number no ",
     "sk-", "eyJ.", "eyJaaaaaaaaaaa.eyJ", "eyJ" + "a" * 300 + ".", "eyJaaaaaaaaaa-", "\u200b@", "{[", "138 1234 ", "a_b-c.", "1.1.1.", "1:1:", "::1 ",
     "00:11:22:33:44:", "aa:bb:cc:dd:ee:ff:", "DE89 ", "DE89370400440532013000", "078-05-", "ssn pesel nhs 078051120 ", "AB 12 34 56 ",
-    "-----BEGIN PRIVATE KEY-----", "phone,", "phone,1\n", "|phone|", "phone|01 234 567\n", "\nphone  ", "curl -u a ", "mysql -pa ", "openssl a -pass pass:a ", "docker login -p a ", "a_key = ", "a_token='a1", "xoxb-aaaaaaaaaaaaaaaaaaaa", "aQ~", '{"a":', "[1,", '"\\"', "QUJD", "6162",
+    "-----BEGIN PRIVATE KEY-----", "secrets:\n  a: b1c2d3e4\n", "[password]\na = b1c2d3e4\n", "token {\n", "\n---\nkind: Secret\ndata:\n", "phone,", "phone,1\n", "|phone|", "phone|01 234 567\n", "\nphone  ", "curl -u a ", "mysql -pa ", "openssl a -pass pass:a ", "docker login -p a ", "a_key = ", "a_token='a1", "xoxb-aaaaaaaaaaaaaaaaaaaa", "aQ~", '{"a":', "[1,", '"\\"', "QUJD", "6162",
     "ghp_", "https://a:", "https://a:b@", "123-45-678", "11010519491231002", "DB_PASSWORD=", "\nA_SECRET=a", "\nPASSWORD_A=b c", "--password ",
     '{"name":"password","value":"x1"},', '["password","a1b2c3"],', '{"columns":["token"],"rows":[["', '"name":"key', "a_key", "phone,[",
     "a@a@a@", "a.a.a.", "@@.", "@a.b.", "a@[", "a@[1.", "%40a%40", '"a"@', "\xe9@", "\u7528@", "=@", "_@_.", "password ", "key=", "key: ", "key=a", "secret\n",

@@ -143,10 +143,10 @@ def fits(name: str, value: str, *, firm: bool) -> bool:
         return False
     if strong(name):
         return (firm and len(value) >= 6) or looks(value, least=6)
-    return _dense(value)
+    return dense(value)
 
 
-def _dense(value: str) -> bool:
+def dense(value: str) -> bool:
     """Whether a value is a secret under a name that may also stand for something else: the number of an order or a payment, a coin, an address is none."""
     return looks(value, least=8) and _LETTER.search(value) is not None and _NUMBERED.fullmatch(value) is None
 

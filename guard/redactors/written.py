@@ -11,9 +11,10 @@ from guard.redactors.cookies import cookie_spans
 from guard.redactors.given import given_gate
 from guard.redactors.grids import grid_spans
 from guard.redactors.markup import markup_spans
+from guard.redactors.sections import section_spans
 from guard.redactors.statements import statement_spans
 
-_SHAPES = (assigned_spans, markup_spans, grid_spans, block_spans, statement_spans, cookie_spans)
+_SHAPES = (assigned_spans, markup_spans, grid_spans, block_spans, section_spans, statement_spans, cookie_spans)
 
 
 def written_spans(text: str) -> list[tuple[int, int]]:
