@@ -38,6 +38,16 @@ KEPT = [
     "[tokens]\ncount = 12345678",
     "rows [secret]\ndb = a1b2c3d4e5",
     "[secret]\ndb = a1b2c3d4e5",
+    "secrets:\n- source: tls_cert2024\n  target: /etc/ssl/cert2.pem",
+    '[tokens]\nmax_tokens = 4096\nmodel = "gpt-4o-mini-2024-07-18"\nencoding = cl100k_base',
+    "secret:\n  secretName: db-creds-v2\n  items:\n  - key: username1\n    path: my-group1/my-username1",
+    "secret:\n  ref: secretref1234\n  fingerprint: SHA256:abcdef1234567890\n  checksum: d41d8cd98f00b204e9800998ecf8427e",
+    'secret {\n  title = "Chapter12"\n  book = "isbn9783161484100"\n}',
+    "secrets:\n- db_password1\n- tls-cert-2024",
+    "secrets:\n  tls_cert2024:\n    external: true\n  db_password1:\n    file: ./secrets/db_password1.txt",
+    "secret_santa:\n  anna1990: ben1985x",
+    "token_ring:\n  node1: 10a2b3c4",
+    "api_key:\n  env: OPENAI_API_KEY_2\n  header: X-Api-Key-2",
     "token {\n  length = 32\n  ttl = 3600s\n}",
 ]
 

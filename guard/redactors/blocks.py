@@ -20,6 +20,9 @@ _HEAD = re.compile(
 )
 _BELOW = re.compile(r"\r?\n(?P<indent>[ \t]*)(?P<item>-[ ]+)?(?P<text>[^\r\n]*)")
 _CHILD = re.compile(r"(?:value|val|default|data|plain|plaintext|current)[ ]?:[ ]?")
+_GROUPS = frozenset({"secret", "secrets", "credentials", "tokens"})
+_CALLED = re.compile(r"[a-z][a-z0-9]*(?:[_.-][a-z0-9]+)+:?")
+"""Below these stand names of secrets as well as secrets: `- db_password1`, `tls_cert2024:`."""
 _FORM = re.compile(
     r"name=\\?\"(?P<name>[^\"\\\r\n]{1,100})\\?\"[^\r\n]{0,200}(?:\r?\n[A-Za-z-]{1,40}:[^\r\n]{0,200}){0,4}\r?\n\r?\n(?P<value>[^\r\n]+)"
 )
@@ -59,8 +62,15 @@ def _headed(text: str, line: Span, after: Span | None) -> Iterator[Span]:
         yield from _value(text, head)
     title = _TITLE.fullmatch(text, *line) if after is not None else None
     alone = _ALONE.fullmatch(text, *after) if after is not None and title is not None else None
-    if title is not None and alone is not None and fits(title["name"], alone["value"], firm=False):
+    if title is None or alone is None or _called(title["name"], alone["value"]):
+        return
+    if fits(title["name"], alone["value"], firm=False):
         yield alone.span("value")
+
+
+def _called(name: str, value: str) -> bool:
+    """Whether what stands below a name is the name of a secret and none itself."""
+    return name.lower() in _GROUPS and _CALLED.fullmatch(value) is not None
 
 
 def _value(text: str, match: re.Match[str]) -> Iterator[Span]:
@@ -80,7 +90,7 @@ def _value(text: str, match: re.Match[str]) -> Iterator[Span]:
         start = child.end() if child is not None else said
         value = text[start : line.end()].strip(" \t\"'")
         colon = ":" in value.rstrip(":") and " " in value and not sign
-        if value and not colon and fits(name, value, firm=bool(sign)):
+        if value and not colon and (sign or not _called(name, value)) and fits(name, value, firm=bool(sign)):
             at = text.index(value, start)
             yield at, at + len(value)
 

@@ -38,6 +38,83 @@ _APART = re.compile(r"\n---")
 _MASKS = frozenset(MASKS.values())
 """On a line by itself one of these is what is left of a value, and no head."""
 _DATA = frozenset({"data", "stringData"})
+_WHERE = frozenset(
+    [
+        "value",
+        "val",
+        "default",
+        "data",
+        "plain",
+        "plaintext",
+        "current",
+        "prod",
+        "production",
+        "dev",
+        "development",
+        "test",
+        "testing",
+        "qa",
+        "uat",
+        "staging",
+        "stage",
+        "live",
+        "local",
+        "sandbox",
+        "preview",
+        "demo",
+        "primary",
+        "secondary",
+        "master",
+        "main",
+        "old",
+        "new",
+        "db",
+        "database",
+        "postgres",
+        "postgresql",
+        "mysql",
+        "mariadb",
+        "mongo",
+        "mongodb",
+        "redis",
+        "rabbitmq",
+        "kafka",
+        "elastic",
+        "smtp",
+        "imap",
+        "ftp",
+        "sftp",
+        "ssh",
+        "ldap",
+        "aws",
+        "azure",
+        "gcp",
+        "stripe",
+        "paypal",
+        "twilio",
+        "sendgrid",
+        "mailgun",
+        "github",
+        "gitlab",
+        "slack",
+        "openai",
+        "anthropic",
+        "api",
+        "app",
+        "web",
+        "backend",
+        "frontend",
+        "admin",
+        "root",
+        "service",
+        "server",
+        "pass",
+        "pw",
+        "wifi",
+        "vpn",
+    ]
+)
+"""What a field of such a block is called that holds the secret of some place. Others say who, where and how: a region, a model, a target."""
 _OTHERS = frozenset(
     [
         "user",
@@ -54,31 +131,12 @@ _OTHERS = frozenset(
         "account",
         "project",
         "bucket",
-        "issuer",
-        "audience",
-        "port",
-        "driver",
-        "provider",
-        "store",
-        "owner",
-        "role",
-        "roles",
-        "group",
-        "namespace",
-        "environment",
-        "env",
-        "tenant",
-        "date",
-        "time",
-        "rotation",
-        "expires",
-        "lifetime",
-        "ttl",
-        "length",
-        "size",
+        "url",
+        "uri",
+        "path",
+        "file",
     ]
 )
-"""What a field of such a block may say besides the secret."""
 
 
 class _Block(NamedTuple):
@@ -165,6 +223,7 @@ def _sealed(value: str) -> bool:
 
 def _secret(name: str, field: str, value: str) -> bool:
     """Whether a field below such a name is a secret."""
-    if not words_of(field).isdisjoint(_OTHERS) or not SECRET_KEYS[f"{name}{BELOW}{field}"]:
+    words = words_of(field)
+    if words.isdisjoint(_WHERE) or not words.isdisjoint(_OTHERS) or not SECRET_KEYS[f"{name}{BELOW}{field}"]:
         return False
     return "://" not in value and fits(name, value, firm=False) and dense(value)
