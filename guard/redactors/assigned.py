@@ -75,7 +75,7 @@ def _span(text: str, start: int, end: int) -> tuple[int, int] | None:
     joint = _JOINT.match(text, behind)
     if joint is None and behind > end:
         joint = _JOINT.match(text, end)
-    if joint is not None or end - start == 2:  # two letters alone say so little that a sign must follow
+    if joint is not None or text[start:end].lower() == "pw":  # says so little by itself that a sign must follow
         return _right(name, text, start, joint.end()) if joint is not None else None
     before = text[max(0, start - 60) : start]
     told = _TOLD.match(text, end)
